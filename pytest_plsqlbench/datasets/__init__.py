@@ -1,0 +1,1 @@
+"""Published formats and our own, read into tasks; converters; database descriptions."""

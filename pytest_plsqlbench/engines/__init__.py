@@ -1,0 +1,1 @@
+"""Engines run the programs of a dialect on a server."""

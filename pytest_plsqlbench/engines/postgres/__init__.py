@@ -1,0 +1,1 @@
+"""The PostgreSQL engine: lanes, sessions, isolation, limits."""

@@ -1,0 +1,1 @@
+"""Play a turn on a lane, observe it, compare it with the reference, classify what went wrong."""

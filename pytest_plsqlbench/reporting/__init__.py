@@ -1,0 +1,1 @@
+"""Results store, terminal summary, JUnit properties."""

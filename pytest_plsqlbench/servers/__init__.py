@@ -1,0 +1,1 @@
+"""Where a database server comes from: embedded, or a DSN. Start, probe, stop, reap."""

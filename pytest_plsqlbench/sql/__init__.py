@@ -1,0 +1,1 @@
+"""Program text, no database: lexer, script reader, program units, complexity, safety, extraction."""
