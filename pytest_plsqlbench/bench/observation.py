@@ -7,8 +7,19 @@ from typing import Literal
 import msgspec
 
 Kind = Literal[
-    "int", "numeric", "float", "text", "bool", "date", "timestamp", "timestamptz", "time", "interval", "bytes",
-    "json", "other",
+    "int",
+    "numeric",
+    "float",
+    "text",
+    "bool",
+    "date",
+    "timestamp",
+    "timestamptz",
+    "time",
+    "interval",
+    "bytes",
+    "json",
+    "other",
 ]
 """Type family of a cell. ``int`` and ``numeric`` are compared by value, ``float`` bit for bit."""
 

@@ -1,4 +1,4 @@
-"""Results: verdicts of tests, statuses of turns; one record a turn and sample, as ``results.jsonl`` holds them."""
+"""Results: verdicts of tests, statuses of turns; one record a turn and sample (``results.jsonl``)."""
 
 from __future__ import annotations
 

@@ -49,6 +49,8 @@ class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     order_keys: tuple[int, ...] | None = None
     """For ordered rows (modes ``list`` and ``permuted``): the columns (from 0) of the sort key; rows equal in
     the key may stand in any order. None: every row has its place. Empty: not ordered at all."""
+    hidden_columns: int = 0
+    """Trailing columns of the gold rows that only carry a sort key and are not printed (mode ``permuted``)."""
 
 
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,7 +78,10 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
     may_fail: bool = False
     """The reference is allowed to raise in this test: then that error is part of what is compared."""
     gold: str | None = None
-    """A query whose rows are expected (Spider); played on the reference's side instead of program and calls."""
+    """A query whose rows are expected (Spider), played on the reference's side instead of program and calls."""
+    gold_with_ties: str | None = None
+    """The gold query without its cut (WITH TIES, or no limit): where it returns more rows than ``gold``, the
+    gold's choice among equals is arbitrary and the turn is ``order_dependent``."""
     expect: Expectation | None = None
     """Stated expectation, in place of the reference's observation."""
     transaction: bool = False

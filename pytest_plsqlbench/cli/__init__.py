@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
 
 import click
 
@@ -48,10 +47,10 @@ def group() -> None:
     """Tools around pytest-plsqlbench: look at programs, play them, convert data, work with results."""
 
 
-def main(args: list[str] | None = None) -> Any:
+def main(args: list[str] | None = None) -> None:
     """Entry point: a fault of the user's is one line on standard error and exit code 2."""
     try:
-        return group.main(args=args, prog_name="plsqlbench", standalone_mode=True)
+        group.main(args=args, prog_name="plsqlbench", standalone_mode=True)
     except UserError as error:
         click.echo(f"plsqlbench: error: {error}", err=True)
         sys.exit(2)

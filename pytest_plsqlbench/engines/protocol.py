@@ -104,4 +104,3 @@ class Engine(Protocol):
     def close(self) -> None:
         """Close connections; what belongs to the run is swept by the server's owner."""
         ...
-
