@@ -1,0 +1,83 @@
+"""Whether a program would behave differently inside a transaction that someone else holds open.
+
+The PostgreSQL engine plays most programs inside one open transaction and rolls back. That is sound only for
+programs that neither end transactions nor do what depends on where a transaction ends; in doubt the answer here
+is yes, which costs time, never truth.
+"""
+
+from __future__ import annotations
+
+from pytest_plsqlbench.bench.task import Dialect
+from pytest_plsqlbench.sql.lexer import Token, string_content, tokenize
+
+_MAX_DEPTH = 6
+"""Levels of strings in strings that are read; what lies deeper counts as doubt."""
+_STARTS = frozenset(("", ";", "BEGIN", "THEN", "ELSE", "LOOP", ">>", "IS", "AS", "ATOMIC", "DO"))
+"""What stands before a statement."""
+_ENDING = frozenset(("COMMIT", "ROLLBACK", "ABORT"))
+_TOP_LEVEL = frozenset(
+    ("BEGIN", "START", "END", "SAVEPOINT", "RELEASE", "ROLLBACK", "LOCK", "DECLARE", "VACUUM", "DISCARD")
+)
+"""PostgreSQL statements of a script that open or name transactions, or that need one, or refuse one."""
+_PAIRS = frozenset(
+    (
+        ("ON", "COMMIT"),  # temporary tables emptied or dropped at the end
+        ("INITIALLY", "DEFERRED"),
+        ("ALL", "DEFERRED"),
+        ("SET", "CONSTRAINTS"),
+        ("SET", "TRANSACTION"),
+        ("SET", "LOCAL"),
+        ("PREPARE", "TRANSACTION"),
+        ("ALTER", "SYSTEM"),
+        ("CREATE", "DATABASE"),
+        ("DROP", "DATABASE"),
+        ("CREATE", "TABLESPACE"),
+        ("DROP", "TABLESPACE"),
+        ("CREATE", "SUBSCRIPTION"),
+        ("DROP", "SUBSCRIPTION"),
+        ("PRAGMA", "AUTONOMOUS_TRANSACTION"),
+    )
+)
+"""Two words in a row whose effect is tied to the end of a transaction, or that refuse to run inside one."""
+_WORDS = frozenset(("CONCURRENTLY", "SET_CONFIG"))
+_NEEDLES = tuple(word.lower() for word in {*_ENDING, *_WORDS, *(second for _, second in _PAIRS)})
+
+
+def ends_transactions(text: str, dialect: Dialect) -> bool:
+    """Whether the text controls transactions, or depends on where they end. Judged on tokens; True in doubt.
+
+    Read are the statements, the bodies of routines and DO blocks, and strings that could be dynamic SQL.
+    """
+    pending = [(text, 0)]
+    while pending:
+        piece, depth = pending.pop()
+        tokens = [token for token in tokenize(piece, dialect) if not token.silent]
+        if _controls(tokens, script=depth == 0 and dialect == "postgres"):
+            return True
+        for token in tokens:
+            content = string_content(token, dialect)
+            if content is None or not any(needle in content.lower() for needle in _NEEDLES):
+                continue
+            if depth >= _MAX_DEPTH:
+                return True
+            pending.append((content, depth + 1))
+    return False
+
+
+def _controls(tokens: list[Token], *, script: bool) -> bool:
+    previous, last = "", len(tokens) - 1
+    for at, token in enumerate(tokens):
+        word = token.value
+        if token.kind == "word" and previous != ".":
+            if previous in _STARTS and word in _ENDING:
+                savepoint = word == "ROLLBACK" and any(
+                    after.value == "TO" for after in tokens[at + 1 : at + 3]
+                )
+                if script or not savepoint:
+                    return True
+            if script and previous in {"", ";"} and word in _TOP_LEVEL:
+                return True
+            if (previous, word) in _PAIRS or (word in _WORDS and at < last):
+                return True
+        previous = word
+    return False
