@@ -1,0 +1,192 @@
+"""Which reader reads a file: decided by its name and shape, in one registry."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_plsqlbench.bench.task import Task, UserError
+from pytest_plsqlbench.datasets.dataset import Dataset, at, join
+
+_HEAD = 65_536
+"""Bytes of a file that decide what it is (a published record can be tens of kilobytes long)."""
+
+_SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "build", "dist", "venv"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A format that is read."""
+
+    name: str
+    """As messages call it."""
+    suffixes: frozenset[str]
+    """Lower-case file suffixes, with the dot."""
+    recognises: Callable[[Path, bytes], bool]
+    """Whether a file of this path and this beginning is of the format; looks at the text, parses nothing."""
+    read: Callable[[Path], Dataset]
+
+
+def _first_line(head: bytes) -> bytes:
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
+
+
+def _is_native_yaml(path: Path, head: bytes) -> bool:
+    del path
+    lines = head.removeprefix(b"\xef\xbb\xbf").splitlines()
+    keys = {line.partition(b":")[0].rstrip() for line in lines if b":" in line}
+    return len(keys & {b"id", b"subset", b"variants"}) >= 2
+
+
+def _is_native_jsonl(path: Path, head: bytes) -> bool:
+    del path
+    line = _first_line(head)
+    return line.startswith(b"{") and b'"variants"' in line
+
+
+def _is_spider(path: Path, head: bytes) -> bool:
+    del path
+    line = _first_line(head)
+    return line.startswith(b"{") and b'"gold_sql_query"' in line and b'"db_id"' in line
+
+
+def _is_later(path: Path, head: bytes) -> bool:
+    del path
+    line = _first_line(head)
+    if not line.startswith(b"{"):
+        return False
+    return (b'"reference_answer"' in line and b'"tests"' in line) or (
+        b'"canonical_solution_py"' in line and b'"test_py"' in line
+    )
+
+
+def _read_yaml(path: Path) -> Dataset:
+    from pytest_plsqlbench.datasets.native import read_yaml  # noqa: PLC0415 (only where such files are read)
+
+    return read_yaml(path)
+
+
+def _read_jsonl(path: Path) -> Dataset:
+    from pytest_plsqlbench.datasets.native import read_jsonl  # noqa: PLC0415
+
+    return read_jsonl(path)
+
+
+def _read_spider(path: Path) -> Dataset:
+    from pytest_plsqlbench.datasets.spider import read_spider  # noqa: PLC0415
+
+    return read_spider(path)
+
+
+def _read_later(path: Path) -> Dataset:
+    note = f"{at(path)}: not graded: this release reads PLSQLBench's Spider-PLSQL, not its other subsets"
+    return Dataset((), notes=(note,))
+
+
+READERS: tuple[Reader, ...] = (
+    Reader("native YAML", frozenset({".yaml", ".yml"}), _is_native_yaml, _read_yaml),
+    Reader("native JSONL", frozenset({".jsonl"}), _is_native_jsonl, _read_jsonl),
+    Reader("PLSQLBench Spider-PLSQL", frozenset({".jsonl"}), _is_spider, _read_spider),
+    Reader("PLSQLBench, other subsets", frozenset({".jsonl"}), _is_later, _read_later),
+)
+"""In the order in which they are asked."""
+
+
+def reader_of(path: Path) -> Reader | None:
+    """The reader of a file, None where no format fits it or it cannot be opened."""
+    suffix = path.suffix.lower()
+    readers = [reader for reader in READERS if suffix in reader.suffixes]
+    if not readers:
+        return None
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return None
+    return next((reader for reader in readers if reader.recognises(path, head)), None)
+
+
+def task_files(folder: Path) -> Iterator[Path]:
+    """Files of tasks below a folder, sorted by path; hidden folders and folders of databases are left out."""
+    entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        path = Path(entry.path)
+        if entry.is_dir():
+            if not ignored_folder(path):
+                yield from task_files(path)
+        elif reader_of(path):
+            yield path
+
+
+def ignored_folder(path: Path) -> bool:
+    """Whether a walk leaves this folder out: databases, virtual environments, build results, caches."""
+    name = path.name
+    return (
+        name in _SKIPPED_FOLDERS
+        or name == "fixtures"
+        or name.startswith(".")
+        or (path / "pyvenv.cfg").is_file()
+    )
+
+
+def load_path(path: Path) -> Dataset:
+    """Read the tasks of a file or of all task files below a folder.
+
+    A file that is named must be of a known format; in a folder, other files are passed over.
+
+    Raises:
+        UserError: what is wrong, with file and line.
+    """
+    if path.is_dir():
+        return join(load_file(file) for file in task_files(path))
+    return join([load_file(path)])
+
+
+def load_file(path: Path) -> Dataset:
+    """Read the tasks of one file that the user named.
+
+    Raises:
+        UserError: what is wrong, with file and line.
+    """
+    reader = reader_of(path)
+    if reader is not None:
+        return reader.read(path)
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", at(path)) from None
+    suffix = path.suffix.lower()
+    if suffix in {".yaml", ".yml"}:
+        return _read_yaml(path)
+    known = ", ".join(f"{reader.name} ({'/'.join(sorted(reader.suffixes))})" for reader in READERS[:3])
+    raise UserError(f"is not a file of tasks; formats that are read: {known}", at(path))
+
+
+def suite_root(path: Path) -> Path:
+    """The folder of the whole suite that a path lies in.
+
+    The nearest folder at or above it that is called ``tasks`` (native) or ``datasets`` (PLSQLBench's layout),
+    else the path itself, or for a file its folder.
+    """
+    start = path.absolute()
+    if not start.is_dir():
+        start = start.parent
+    for folder in (start, *start.parents):
+        if folder.name in {"tasks", "datasets"}:
+            return folder
+    return start
+
+
+def suite_tasks(paths: Iterable[Path]) -> tuple[Task, ...]:
+    """The tasks of all suites that the paths lie in: what a predictions file may name beside the selection.
+
+    Raises:
+        UserError: a file of such a suite is wrong.
+    """
+    roots = dict.fromkeys(suite_root(path) for path in paths)
+    outer = [root for root in roots if not any(parent in roots for parent in root.parents)]
+    return tuple(task for root in outer for task in load_path(root).tasks)
