@@ -1,0 +1,187 @@
+"""Data directories of the embedded server: made once per version, kept in the cache, copied for each run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from filelock import FileLock
+
+from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.servers.account import Account, cache_root, own_account, wheel_version
+
+SUPERUSER = "plsqlbench"
+"""The administrating role of the embedded server."""
+
+_SETTINGS = {
+    # the data is thrown away with the run: nothing needs to survive a crash
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_wal_size": "1GB",
+    "checkpoint_timeout": "1h",
+    "autovacuum": "off",
+    "shared_buffers": "128MB",
+    "huge_pages": "off",
+    "io_method": "sync",
+    "jit": "off",
+    # the same program shows the same rows in the same order
+    "max_parallel_workers_per_gather": "0",
+    "synchronize_seqscans": "off",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "lc_messages": "C",
+    # reachable through a private socket only
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "400",
+    # graded programs are hostile
+    "client_connection_check_interval": "200ms",
+    "max_prepared_transactions": "0",
+    "temp_file_limit": "512MB",
+    "max_locks_per_transaction": "256",
+    "max_worker_processes": "0",
+    "log_min_messages": "fatal",  # RAISE LOG passes a limit of "error", and would fill the log
+    "log_min_error_statement": "panic",
+    "restart_after_crash": "on",
+}
+_INITDB = (
+    "--no-sync",
+    "--no-instructions",
+    "--encoding=UTF8",
+    "--locale-provider=builtin",  # the same order of text on every machine
+    "--locale=C.UTF-8",
+    "--lc-messages=C",
+    "--wal-segsize=4",
+    "--no-data-checksums",
+    "--auth=reject",
+    f"--username={SUPERUSER}",
+)
+_FIRST_STATEMENTS = (
+    "REVOKE CONNECT, TEMPORARY ON DATABASE postgres FROM PUBLIC",
+    "REVOKE CONNECT, TEMPORARY ON DATABASE template1 FROM PUBLIC",
+)
+
+
+def _key() -> str:
+    recipe = repr((_INITDB, _FIRST_STATEMENTS))
+    return f"data-{wheel_version()}-{platform.machine()}-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
+
+
+def provide(target: Path, binaries: Path, account: Account, sockets: Path) -> None:
+    """Put a ready data directory at ``target`` (which does not exist yet), owned by ``account``.
+
+    Raises:
+        UserError: it could not be made: no space, or initdb failed.
+    """
+    try:
+        kept = _kept(binaries, account, target.parent)
+        if kept is None:
+            _initialize(target, binaries, account)
+        else:
+            _copy(kept, target)
+        _configure(target, sockets)
+        if account.uid != os.geteuid():
+            _hand_over(target, account)
+    except OSError as error:
+        raise UserError(
+            f"cannot set up the embedded PostgreSQL server in {target.parent}: {error.strerror or error};"
+            " free some space or set TMPDIR to a folder that has it"
+        ) from None
+
+
+def _kept(binaries: Path, account: Account, scratch: Path) -> Path | None:
+    """The data directory in the cache, made now if it is not there; None where no cache can be written."""
+    root = cache_root()
+    kept = root / _key()
+    if (kept / "PG_VERSION").is_file():
+        return kept
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(root / f"{kept.name}.lock")
+        with lock:
+            if (kept / "PG_VERSION").is_file():
+                return kept
+            fresh = Path(tempfile.mkdtemp(prefix=f"{kept.name}.", dir=root))
+            made = scratch / "initdb"
+            try:
+                _initialize(made, binaries, account)
+                _copy(made, fresh / "data")
+                (fresh / "data").rename(kept)
+            finally:
+                shutil.rmtree(fresh, ignore_errors=True)
+                shutil.rmtree(made, ignore_errors=True)
+    except PermissionError:
+        return None
+    return kept
+
+
+def _initialize(data: Path, binaries: Path, account: Account) -> None:
+    data.mkdir(mode=0o700)
+    if account.uid != os.geteuid():
+        os.chown(data, account.uid, account.gid)
+    _call([str(binaries / "bin" / "initdb"), *_INITDB, "-D", str(data)], account)
+    single = [str(binaries / "bin" / "postgres"), "--single", "-c", "fsync=off", "-D", str(data), "postgres"]
+    _call(single, account, text="".join(f"{statement};\n" for statement in _FIRST_STATEMENTS))
+
+
+def _call(command: list[str], account: Account, text: str = "") -> None:
+    other = {"user": account.uid, "group": account.gid, "extra_groups": []} if os.geteuid() == 0 else {}
+    done = subprocess.run(
+        command,
+        input=text,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        cwd="/",
+        env=server_environment(),
+        check=False,
+        **other,  # type: ignore[call-overload]
+    )
+    if done.returncode:
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        reasons = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()] or lines[-1:]
+        raise UserError(f"{Path(command[0]).name} failed: {' '.join(reasons[-1:]) or done.returncode}")
+
+
+def server_environment() -> dict[str, str]:
+    """Environment of the server: none of ours reaches it, so that none of ours changes what programs show."""
+    return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.mkdir(mode=0o700)
+    with os.scandir(source) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                _copy(Path(entry.path), target / entry.name)
+            else:
+                shutil.copyfile(entry.path, target / entry.name)
+                (target / entry.name).chmod(0o600)
+
+
+def _hand_over(folder: Path, account: Account) -> None:
+    for base, _folders, files in os.walk(folder):
+        os.chown(base, account.uid, account.gid)
+        for file in files:
+            os.chown(f"{base}/{file}", account.uid, account.gid)
+
+
+def _configure(data: Path, sockets: Path) -> None:
+    settings = {**_SETTINGS, "unix_socket_directories": str(sockets)}
+    lines = [f"{name} = '{_quoted(value)}'\n" for name, value in settings.items()]
+    (data / "postgresql.conf").write_text("".join(lines))
+    # our own operating system account may log in as any role, no other account as any
+    (data / "pg_hba.conf").write_text("local all all peer map=run\n")
+    (data / "pg_ident.conf").write_text(f'run "{own_account().name}" all\n')
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("'", "''")
