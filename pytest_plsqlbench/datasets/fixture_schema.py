@@ -209,7 +209,7 @@ class _Checker:
             rows_line=line,
         )
 
-    def _column(self, name: str, data: Any, keys: KeyPath) -> Column:  # noqa: ANN401 (checked here)
+    def _column(self, name: str, data: Any, keys: KeyPath) -> Column:
         check_name(name, keys)
         raw = _Column(data) if isinstance(data, str) else check(data, _Column, keys, strict=False)
         try:
