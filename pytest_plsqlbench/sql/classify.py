@@ -31,7 +31,7 @@ StatementKind = Literal[
 ]
 STATEMENT_KINDS: tuple[StatementKind, ...] = get_args(StatementKind)
 
-_CREATE_MODIFIERS = frozenset(
+CREATE_MODIFIERS = frozenset(
     (
         "OR", "REPLACE", "AND", "RESOLVE", "COMPILE", "FORCE", "NOFORCE", "NO", "EDITIONABLE",
         "NONEDITIONABLE", "EDITIONING", "GLOBAL", "LOCAL", "PRIVATE", "TEMPORARY", "TEMP", "UNLOGGED",
@@ -124,7 +124,7 @@ def classify(words: Sequence[str], dialect: Dialect) -> StatementKind:
 
 def _created(words: Sequence[str]) -> StatementKind:
     at = 1
-    while at < len(words) and words[at] in _CREATE_MODIFIERS:
+    while at < len(words) and words[at] in CREATE_MODIFIERS:
         at += 1
     kind = _CREATED.get(words[at], "create_other") if at < len(words) else "create_other"
     body = at + 1 < len(words) and words[at + 1] == "BODY"
