@@ -19,17 +19,17 @@ def escape(text: str) -> str:
     return "".join(char if char.isprintable() and char != "\\" else _escape_char(char) for char in text)
 
 
-def show_cell(cell: Cell, *, kind: bool = False) -> str:
-    """Show a cell: NULL, numbers bare, everything else in quotes; with its type where asked for."""
+def show_cell(cell: Cell) -> str:
+    """Show a cell: NULL, numbers bare, everything else in quotes."""
     if cell is None:
         return "NULL"
-    text = escape(_clip(cell[1], 0)) if cell[0] in _BARE else f"'{escape(_clip(cell[1], 0))}'"
-    return f"{text}::{cell[0]}" if kind else text
+    text = escape(_clip(cell[1], 0))
+    return text if cell[0] in _BARE else f"'{text}'"
 
 
-def show_row(row: Row, *, kind: bool = False) -> str:
+def show_row(row: Row) -> str:
     """Show a row in parentheses, cut where it is too long."""
-    shown = ", ".join(show_cell(cell, kind=kind) for cell in row[:50])
+    shown = ", ".join(show_cell(cell) for cell in row[:50])
     shown = f"({shown}{', …' if len(row) > 50 else ''})"
     return shown if len(shown) <= 2 * WIDTH else shown[: 2 * WIDTH] + "…"
 
@@ -49,14 +49,13 @@ def show_lines(expected: str | None, actual: str | None) -> tuple[str | None, st
     return _line(_clip(expected, at), quoted=quoted), _line(_clip(actual, at), quoted=quoted)
 
 
-def show_rows(expected: Row | None, actual: Row | None) -> tuple[str | None, str | None]:
-    """Show two rows; with the types of their cells where they would look alike without."""
-    shown = tuple(None if row is None else show_row(row) for row in (expected, actual))
-    if expected is not None and actual is not None and shown[0] == shown[1]:
-        at = next((i for i, (e, a) in enumerate(zip(expected, actual, strict=False)) if e != a), 0)
-        left, right = show_cells(expected[at], actual[at])
-        return f"column {at + 1}: {left}", f"column {at + 1}: {right}"
-    return shown[0], shown[1]
+def show_rows(expected: Row | None, actual: Row | None, column: int) -> tuple[str | None, str | None]:
+    """Show two rows that differ in a column (from 0); only that column where the rows look alike."""
+    left, right = (None if row is None else show_row(row) for row in (expected, actual))
+    if left == right and expected and actual:
+        left, right = show_cells(expected[column], actual[column])
+        return f"column {column + 1}: {left}", f"column {column + 1}: {right}"
+    return left, right
 
 
 def show_cells(expected: Cell, actual: Cell) -> tuple[str, str]:
@@ -64,7 +63,7 @@ def show_cells(expected: Cell, actual: Cell) -> tuple[str, str]:
     if expected is None or actual is None:
         return show_cell(expected), show_cell(actual)
     at = _first_difference(expected[1], actual[1])
-    left, right = (show_cell((cell[0], _clip(cell[1], at)), kind=False) for cell in (expected, actual))
+    left, right = (show_cell((cell[0], _clip(cell[1], at))) for cell in (expected, actual))
     if left == right or expected[0] != actual[0]:
         return f"{left}::{expected[0]}", f"{right}::{actual[0]}"
     return left, right

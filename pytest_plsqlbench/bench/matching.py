@@ -108,7 +108,8 @@ def tie_groups(keys: Sequence[Hashable]) -> Iterator[tuple[int, int]]:
 
 
 def _near(left: _Point, right: _Point, tolerance: Decimal) -> bool:
-    return all(abs(_EXACT.subtract(a, b)) <= tolerance for a, b in zip(left, right, strict=True))
+    # copy_abs, since abs() would round to the precision of the caller's context.
+    return all(_EXACT.subtract(a, b).copy_abs() <= tolerance for a, b in zip(left, right, strict=True))
 
 
 def _unmatched(

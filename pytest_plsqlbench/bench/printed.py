@@ -17,6 +17,9 @@ from pytest_plsqlbench.bench.values import Reading, Row, tie_key
 MAX_PERMUTATIONS = 120
 """Column permutations tried; rows of more columns (from six on) are compared in the gold's own order only."""
 
+_ROWS_SHOWN = 200
+"""Rows looked at to choose the order of columns that a difference is shown in."""
+
 
 def printed(lines: Iterable[str], reading: Reading) -> tuple[str, ...]:
     """Give the lines that count: split at newlines, trailing blanks and trailing empty lines dropped."""
@@ -70,39 +73,74 @@ class RowLines:
             self._stretches = list(tie_groups(keys))
         self.total = sum(self._sizes)
 
-    def lines(self, order: Sequence[int] | None = None) -> list[str]:
-        """Give all lines, the columns in their own or another order."""
-        order = range(self._width) if order is None else order
+    def lines(self, order: Sequence[int]) -> list[str]:
+        """Give all lines, the columns in an order."""
         return [line for texts in self._texts for line in _lines(texts, order)]
 
     def match(self, actual: Sequence[str], equality: Equality[str]) -> bool:
         """Tell whether printed lines are these rows, under one permutation of the columns for all of them.
 
-        ``actual`` is what counts of the output (see ``printed``); empty lines are added at its end where rows
+        ``actual`` is what counts of the output (see ``printed``). Empty lines are added at its end where rows
         print as nothing, since empty lines at the end do not count.
         """
         if len(actual) > self.total:
             return False
-        padded = [*actual, *[""] * (self.total - len(actual))]
+        padded = self._padded(actual)
         if equality.tolerance is not None:
-            return any(self._near(padded, order, equality) for order in permutations(self._width))
-        stretches: list[Counter[Hashable]] = []
-        place = 0
-        for start, end in self._stretches:
-            size = sum(self._sizes[start:end])
-            stretches.append(Counter(map(equality.key, padded[place : place + size])))
-            place += size
-        return any(self._same(padded, stretches, order, equality) for order in permutations(self._width))
-
-    def _same(
-        self,
-        padded: Sequence[str],
-        stretches: Sequence[Counter[Hashable]],
-        order: Sequence[int],
-        equality: Equality[str],
-    ) -> bool:
+            return any(
+                self.difference(padded, order, equality) is None for order in permutations(self._width)
+            )
         if self._in_order:
-            return equality.first_unequal(self.lines(order), padded) is None
+            return any(self._same_in_order(padded, order, equality) for order in permutations(self._width))
+        found = [Counter(map(equality.key, padded[start:end])) for start, end in self._line_stretches()]
+        return any(self._same_bags(found, order, equality) for order in permutations(self._width))
+
+    def nearest(self, actual: Sequence[str], equality: Equality[str]) -> tuple[int, ...]:
+        """Give the order of columns in which most of the first rows are found: the one to show people."""
+        found = Counter(map(equality.key, actual))
+        first = self._texts[:_ROWS_SHOWN]
+
+        def overlap(order: Sequence[int]) -> int:
+            wanted = Counter(equality.key(line) for texts in first for line in _lines(texts, order))
+            return (wanted & found).total()
+
+        return max(permutations(self._width), key=overlap)  # of equals the first: the gold's own order
+
+    def difference(
+        self, actual: Sequence[str], order: Sequence[int], equality: Equality[str]
+    ) -> tuple[int | None, int | None] | None:
+        """Give the first difference, as places in ``lines(order)`` and in ``actual``; None where there is none.
+
+        Where ``actual`` is longer or shorter, its lines are compared as a bag.
+        """
+        wanted, padded = self.lines(order), self._padded(actual)
+        if len(padded) != len(wanted):
+            return equality.bag_difference(wanted, padded)
+        if self._in_order:
+            place = equality.first_unequal(wanted, padded)
+            return None if place is None else (place, place)
+        for start, end in self._line_stretches():
+            missing, extra = equality.bag_difference(wanted[start:end], padded[start:end])
+            if missing is not None and extra is not None:
+                return start + missing, start + extra
+        return None
+
+    def _padded(self, actual: Sequence[str]) -> list[str]:
+        return [*actual, *[""] * (self.total - len(actual))]
+
+    def _line_stretches(self) -> Iterator[tuple[int, int]]:
+        end = 0
+        for first, last in self._stretches:
+            start, end = end, end + sum(self._sizes[first:last])
+            yield start, end
+
+    def _same_in_order(self, padded: Sequence[str], order: Sequence[int], equality: Equality[str]) -> bool:
+        lines = (line for texts in self._texts for line in _lines(texts, order))
+        return all(equality.same(line, found) for line, found in zip(lines, padded, strict=True))
+
+    def _same_bags(
+        self, stretches: Sequence[Counter[Hashable]], order: Sequence[int], equality: Equality[str]
+    ) -> bool:
         for (start, end), found in zip(self._stretches, stretches, strict=True):
             wanted: Counter[Hashable] = Counter()
             for texts in self._texts[start:end]:
@@ -111,19 +149,6 @@ class RowLines:
                     wanted[key] += 1
                     if wanted[key] > found[key]:
                         return False
-        return True
-
-    def _near(self, padded: Sequence[str], order: Sequence[int], equality: Equality[str]) -> bool:
-        lines = self.lines(order)
-        if self._in_order:
-            return equality.first_unequal(lines, padded) is None
-        place = 0
-        for start, end in self._stretches:
-            size = sum(self._sizes[start:end])
-            stretch = slice(place, place + size)
-            if equality.bag_difference(lines[stretch], padded[stretch]) != (None, None):
-                return False
-            place += size
         return True
 
 

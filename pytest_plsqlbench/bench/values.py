@@ -10,11 +10,11 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
 from typing import Literal
 
-from pytest_plsqlbench.bench.observation import Cell
+from pytest_plsqlbench.bench.observation import Cell, Kind
 from pytest_plsqlbench.bench.spelling import canonical_line, canonical_number
 
 Reading = Literal["published", "normalized", "strict"]
@@ -40,6 +40,7 @@ _NOT_FINITE = {
     "-inf": "-inf",
     "-infinity": "-inf",
 }
+_MOMENT_KINDS: frozenset[Kind] = frozenset({"date", "timestamp"})
 _TRUTH = {"t": True, "true": True, "1": True, "f": False, "false": False, "0": False}
 
 
@@ -101,15 +102,35 @@ def stated_cell(value: object) -> Cell:
     raise TypeError(f"a stated value must be a number, text, boolean or null, not {type(value).__name__}")
 
 
-def loose_cell(cell: Cell) -> Cell:
-    """Give the form in which an observed cell meets a stated value.
+def untyped(stated: Sequence[Row], observed: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Give the forms in which stated and observed rows meet.
 
-    A task states numbers, text and booleans without the database's types: a float counts as the number that
-    it is spelled as, and everything that is neither number nor boolean as its text.
+    A task states numbers, text and booleans without the database's types: a float counts as the
+    number that it is spelled as, and everything that is neither number nor boolean as its text. In a column that holds dates
+    or timestamps, stated texts are read as such: midnight may be left out.
     """
+    kinds: list[set[Kind]] = [set() for _ in range(max(map(len, observed), default=0))]
+    for row in observed:
+        for column, cell in enumerate(row):
+            if cell is not None:
+                kinds[column].add(cell[0])
+    moments = {column for column, seen in enumerate(kinds) if seen and seen <= _MOMENT_KINDS}
+    return (
+        [tuple([_stated(cell, column in moments) for column, cell in enumerate(row)]) for row in stated],
+        [tuple([_untyped(cell, column in moments) for column, cell in enumerate(row)]) for row in observed],
+    )
+
+
+def _stated(cell: Cell, moment: bool) -> Cell:  # noqa: FBT001 - private
+    return ("timestamp", cell[1]) if moment and cell is not None and cell[0] == "text" else cell
+
+
+def _untyped(cell: Cell, moment: bool) -> Cell:  # noqa: FBT001 - private
     if cell is None:
         return None
     kind, text = cell
+    if moment:
+        return "timestamp", text
     if kind == "float":
         return "numeric", repr(float(text)) if _is_float(text) else text
     return cell if kind in ("int", "numeric", "bool", "text") else ("text", text)
@@ -134,6 +155,11 @@ def _number(text: str) -> Hashable:
         return "number", value
     special = _NOT_FINITE.get(text.lower())
     return ("number", special) if special else ("number?", text)
+
+
+def _numbers(text: str) -> Hashable:
+    """Array of numbers, each by value. It has no quotes, so braces and commas are its structure."""
+    return "numbers", tuple([_number(part) for part in re.split(r"([{},])", text)])
 
 
 def _float(text: str) -> Hashable:
@@ -236,6 +262,7 @@ _PUBLISHED: dict[str, Callable[[str], Hashable]] = {
     "interval": _exact("interval"),
     "bytes": _exact("bytes"),
     "json": _exact("json"),
+    "numbers": _numbers,
     "other": _exact("other"),
 }
 _NORMALIZED: dict[str, Callable[[str], Hashable]] = _PUBLISHED | {

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import msgspec
-
 from pytest_plsqlbench.bench.difference import show_lines
 from pytest_plsqlbench.bench.matching import Equality
 from pytest_plsqlbench.bench.outcome import PASSED, Outcome, failed
 from pytest_plsqlbench.bench.printed import RowLines, is_empty, line_equality, printed
-from pytest_plsqlbench.bench.rules.rows import check_order_keys, single_result
+from pytest_plsqlbench.bench.rules.expected import check_order_keys, single_result
 from pytest_plsqlbench.bench.rules.sides import Sides
 
 
@@ -40,7 +38,8 @@ def rows_as_lines(sides: Sides) -> Outcome:
     result = single_result(sides)
     if result.truncated:
         return failed("permuted", "truncated", (None, None), "the expected rows are incomplete")
-    check_order_keys(sides, result)
+    if result.rows:
+        check_order_keys(sides, result)
     width = len(result.columns) - sides.rule.hidden_columns
     if width < 1 and result.rows:
         raise sides.fault("hides all columns of its rows")
@@ -49,15 +48,20 @@ def rows_as_lines(sides: Sides) -> Outcome:
     equality = _equality(sides)
     if rows.match(found, equality):
         return PASSED
-    # The difference is shown against the gold's own order of columns.
-    wanted = rows.lines()
-    outcome = _bag(sides, 0, wanted, [*found, *[""] * (len(wanted) - len(found))])
-    if outcome.passed:
-        place = equality.first_unequal(wanted, found) or 0
-        shown = show_lines(wanted[place], found[place] if place < len(found) else None)
-        return failed("permuted", "order", shown, f"line {place + 1}")
-    kind = {"missing_line": "row_missing", "extra_line": "row_extra"}.get(outcome.kind or "", outcome.kind)
-    return msgspec.structs.replace(outcome, kind=kind, call=None)
+    order = rows.nearest(found, equality)
+    wanted = rows.lines(order)
+    missing, extra = rows.difference(found, order, equality) or (None, None)
+    left = None if missing is None else wanted[missing]
+    right = None if extra is None or extra >= len(found) else found[extra]
+    kind = "row_missing" if right is None else "row_extra" if left is None else "different_line"
+    if kind == "different_line" and equality.bag_difference(wanted, found) == (None, None):
+        kind = "order"
+    where = [] if len(wanted) == len(found) else [_counts(wanted, found)]
+    if sides.rule.order_keys != () and extra is not None:
+        where.insert(0, f"line {extra + 1}")
+    if order != tuple(range(width)):
+        where.append(f"columns in the order {', '.join(str(column + 1) for column in order)}")
+    return failed("permuted", kind, show_lines(left, right), "; ".join(where) or "lines in any order")
 
 
 def _equality(sides: Sides) -> Equality[str]:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from pytest_plsqlbench.bench.difference import show_cells, show_row, show_rows
 from pytest_plsqlbench.bench.matching import Equality, tie_groups
 from pytest_plsqlbench.bench.observation import CallObservation, Cell, ResultSet
 from pytest_plsqlbench.bench.outcome import PASSED, Outcome, failed
+from pytest_plsqlbench.bench.rules.expected import check_order_keys, single_result, stated_result
 from pytest_plsqlbench.bench.rules.sides import Sides
 from pytest_plsqlbench.bench.task import Mode
-from pytest_plsqlbench.bench.values import (
-    Row,
-    cell_key,
-    loose_cell,
-    row_key,
-    split_cell,
-    split_row,
-    stated_cell,
-    tie_key,
-)
+from pytest_plsqlbench.bench.values import Row, cell_key, row_key, split_cell, split_row, tie_key, untyped
+
+Places = tuple[int | None, int | None]
+"""Where the first difference is, in the expected and in the actual rows; None: nothing there."""
 
 
 def results_alike(sides: Sides) -> Outcome:
@@ -43,36 +38,40 @@ def results_alike(sides: Sides) -> Outcome:
 
 
 def value_alike(sides: Sides) -> Outcome:
-    """Judge the first cell of the first row of the first result set of the last call that returned one."""
-    actual = _last_result(sides.actual.calls)
+    """Judge the first cell of the first row of the first result set of the last call that returned one.
+
+    Where that row is expected to have more cells (several OUT values), as many are judged: a task that
+    expects them means them.
+    """
     stated = stated_result(sides)
     if stated is not None:
         wanted: ResultSet | None = stated
-        actual = None if actual is None else _loose(actual)
     elif sides.test.gold is not None:
         wanted = single_result(sides)
     else:
         wanted = _last_result(expected for expected, _ in sides.calls())
     if wanted is None:
         raise sides.fault("compares a value but its reference returned none")
+    actual = _last_result(sides.actual.calls)
     if actual is None:
         return failed("value", "result_missing", (_show_first(wanted), "no result set"))
     if wanted.truncated or actual.truncated:
         return failed("value", "truncated", (None, None), "more rows than the limit allows")
+    if stated is not None:
+        wanted, actual = _untyped(stated, actual)
     left, right = _first(wanted), _first(actual)
     if left is None or right is None:
-        if left == right:
+        if left is right:
             return PASSED
         kind = "row_missing" if right is None else "row_extra"
         return failed("value", kind, (_show_first(wanted), _show_first(actual)))
-    cells: Equality[Cell] = Equality(
-        lambda cell: cell_key(cell, sides.reading),
-        lambda cell: split_cell(cell, sides.reading),
-        sides.tolerance,
-    )
-    if cells.same(left[0], right[0]):
+    if len(right) < len(left):
+        return failed("value", "column_count", (f"{len(left)} columns", f"{len(right)} columns"))
+    place = _cells(sides).first_unequal(left, right[: len(left)])
+    if place is None:
         return PASSED
-    return failed("value", "different_value", show_cells(left[0], right[0]))
+    where = f"column {place + 1}" if len(left) > 1 else None
+    return failed("value", "different_value", show_cells(left[place], right[place]), where)
 
 
 def rows_alike(
@@ -83,13 +82,12 @@ def rows_alike(
     mode: Mode,
     at: Callable[[str], str | None],
 ) -> Outcome:
-    """Judge rows in order (None), up to ties in some columns, or as a bag (empty)."""
-    equality = row_equality(sides)
-    counts = "" if len(wanted) == len(found) else f" ({len(wanted)} rows expected, {len(found)} found)"
+    """Judge rows in order (None), up to ties in some columns, or as a bag (empty); ``at`` names the place."""
+    equality = _rows(sides)
+    places: Places | None
     if order_keys == ():
-        places: tuple[int | None, int | None] | None = equality.bag_difference(wanted, found)
-        if places == (None, None):
-            return PASSED
+        places = equality.bag_difference(wanted, found)
+        places = None if places == (None, None) else places
     elif order_keys is None:
         place = equality.first_unequal(wanted, found)
         places = None if place is None else (place, place)
@@ -98,76 +96,57 @@ def rows_alike(
         places = _first_beyond_ties(equality, keys, wanted, found)
     if places is None:
         return PASSED
+    return _failure(sides, places, wanted, found, mode, at, in_order=order_keys != ())
+
+
+def _failure(
+    sides: Sides,
+    places: Places,
+    wanted: Sequence[Row],
+    found: Sequence[Row],
+    mode: Mode,
+    at: Callable[[str], str | None],
+    *,
+    in_order: bool,
+) -> Outcome:
     left = None if places[0] is None or places[0] >= len(wanted) else wanted[places[0]]
     right = None if places[1] is None or places[1] >= len(found) else found[places[1]]
     kind = "row_missing" if right is None else "row_extra" if left is None else "different_value"
+    column = None if left is None or right is None else _cells(sides).first_unequal(left, right)
     where = "rows in any order"
-    if order_keys != ():
+    if in_order:
         place = next(place for place in places if place is not None)
-        kind = _kind_in_order(equality, wanted, found, place, kind)
+        kind = _kind_in_order(_rows(sides), wanted, found, place, kind)
         where = f"row {place + 1}"
-    return failed(mode, kind, show_rows(left, right), at(where + counts))
+        if column is not None and kind == "different_value" and left is not None and len(left) > 1:
+            where += f", column {column + 1}"
+    if len(wanted) != len(found):
+        where += f" ({len(wanted)} rows expected, {len(found)} found)"
+    return failed(mode, kind, show_rows(left, right, column or 0), at(where))
 
 
-def row_equality(sides: Sides) -> Equality[Row]:
-    """Give the equality of rows in the rule's reading and tolerance."""
+def _rows(sides: Sides) -> Equality[Row]:
     reading = sides.reading
     return Equality(lambda row: row_key(row, reading), lambda row: split_row(row, reading), sides.tolerance)
 
 
-def stated_result(sides: Sides) -> ResultSet | None:
-    """Give the rows that the test states; None where it states none.
-
-    Raises:
-        UnjudgeableError: they are no table of numbers, text, booleans and nulls.
-    """
-    stated = sides.test.expect
-    if stated is None or stated.rows is None:
-        return None
-    try:
-        rows = tuple(tuple([stated_cell(value) for value in row]) for row in stated.rows)
-    except TypeError as fault:
-        raise sides.fault(f"states rows that cannot be compared: {fault}") from fault
-    width = len(rows[0]) if rows else 0
-    if any(len(row) != width for row in rows):
-        raise sides.fault("states rows of different lengths")
-    return ResultSet(columns=tuple("" for _ in range(width)), rows=rows)
-
-
-def single_result(sides: Sides) -> ResultSet:
-    """Give the only result set that is expected: the stated rows, or those of the gold query.
-
-    Raises:
-        UnjudgeableError: there is not exactly one.
-    """
-    stated = stated_result(sides)
-    if stated is not None:
-        return stated
-    results = [result for call in sides.reference().calls for result in call.results]
-    if len(results) != 1:
-        raise sides.fault(f"needs one expected result set, not {len(results)}")
-    return results[0]
-
-
-def check_order_keys(sides: Sides, result: ResultSet) -> None:
-    """Make sure that the columns of the sort key exist.
-
-    Raises:
-        UnjudgeableError: one does not.
-    """
-    for key in sides.rule.order_keys or ():
-        if not 0 <= key < len(result.columns):
-            raise sides.fault(f"orders by column {key} (from 0) of {len(result.columns)}")
+def _cells(sides: Sides) -> Equality[Cell]:
+    reading = sides.reading
+    return Equality(
+        lambda cell: cell_key(cell, reading), lambda cell: split_cell(cell, reading), sides.tolerance
+    )
 
 
 def _pairs(sides: Sides) -> list[tuple[int, Sequence[ResultSet], Sequence[ResultSet]]]:
     every = [result for call in sides.actual.calls for result in call.results]
     stated = stated_result(sides)
     if stated is not None:
-        loose = [_loose(result) for result in every]
-        if not stated.rows:  # no row states how many columns there are
-            loose = [ResultSet((), result.rows, result.truncated) for result in loose]
-        return [(0, (stated,), loose)]
+        if len(every) != 1:
+            return [(0, (stated,), every)]
+        wanted, found = _untyped(stated, every[0])
+        if not stated.rows:  # no row says how many columns there are
+            found = ResultSet((), found.rows, found.truncated)
+        return [(0, (wanted,), (found,))]
     if sides.test.gold is not None:
         return [(0, (single_result(sides),), every)]
     return [(n, expected.results, actual.results) for n, (expected, actual) in enumerate(sides.calls())]
@@ -181,16 +160,17 @@ def _result_alike(sides: Sides, number: int, where: str, wanted: ResultSet, foun
     if len(wanted.columns) != len(found.columns):
         shown = f"{len(wanted.columns)} columns", f"{len(found.columns)} columns"
         return failed(mode, "column_count", shown, sides.at(number, where.rstrip(", ")), number)
-    check_order_keys(sides, wanted)
     order_keys = () if mode == "bag" else sides.rule.order_keys
+    if order_keys and (wanted.rows or found.rows):
+        check_order_keys(sides, wanted)
     return rows_alike(
         sides, order_keys, wanted.rows, found.rows, mode, lambda what: sides.at(number, where + what)
     )
 
 
 def _first_beyond_ties(
-    equality: Equality[Row], keys: Sequence[tuple[object, ...]], wanted: Sequence[Row], found: Sequence[Row]
-) -> tuple[int | None, int | None] | None:
+    equality: Equality[Row], keys: Sequence[Hashable], wanted: Sequence[Row], found: Sequence[Row]
+) -> Places | None:
     for start, end in tie_groups(keys):
         ours, theirs = wanted[start:end], found[start:end]
         if equality.first_unequal(ours, theirs) is None:
@@ -210,7 +190,7 @@ def _kind_in_order(
     """Name a difference between rows in order: a row too few or many, two swapped, or another value."""
     if kind != "different_value":
         return kind
-    if len(found) < len(wanted) and place < len(found) and equality.same(wanted[place + 1], found[place]):
+    if len(found) < len(wanted) and equality.same(wanted[place + 1], found[place]):
         return "row_missing"
     if len(found) > len(wanted) and equality.same(wanted[place], found[place + 1]):
         return "row_extra"
@@ -225,8 +205,8 @@ def _last_result(calls: Iterable[CallObservation]) -> ResultSet | None:
 
 
 def _first(result: ResultSet) -> Row | None:
-    """Give the first cell as a row of one; None where the result has no row."""
-    return result.rows[0][:1] or None if result.rows else None
+    """Give the first row; None where there is none, or it has no cell."""
+    return result.rows[0] or None if result.rows else None
 
 
 def _show_first(result: ResultSet) -> str:
@@ -234,6 +214,9 @@ def _show_first(result: ResultSet) -> str:
     return "no row" if row is None else show_row(row)
 
 
-def _loose(result: ResultSet) -> ResultSet:
-    rows = tuple(tuple([loose_cell(cell) for cell in row]) for row in result.rows)
-    return ResultSet(result.columns, rows, result.truncated)
+def _untyped(stated: ResultSet, result: ResultSet) -> tuple[ResultSet, ResultSet]:
+    wanted, found = untyped(stated.rows, result.rows)
+    return (
+        ResultSet(stated.columns, tuple(wanted)),
+        ResultSet(result.columns, tuple(found), result.truncated),
+    )
