@@ -9,12 +9,12 @@ from psycopg.pq import TransactionStatus
 
 from pytest_plsqlbench.bench.observation import CallObservation, Observation, TableState
 from pytest_plsqlbench.engines.postgres import settings, state
-from pytest_plsqlbench.engines.postgres.budget import Budget
+from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
 from pytest_plsqlbench.engines.postgres.failure import Routines
-from pytest_plsqlbench.engines.postgres.rollback import judges_state
-from pytest_plsqlbench.engines.postgres.scripts import calls_of, reading
-from pytest_plsqlbench.engines.postgres.session import Session, SessionGoneError, Shown
+from pytest_plsqlbench.engines.postgres.scripts import calls_of, judges_state, reading
+from pytest_plsqlbench.engines.postgres.session import Session, SessionGoneError
+from pytest_plsqlbench.engines.postgres.steps import Free
 from pytest_plsqlbench.engines.protocol import Play, Played, Side
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.template import Template
 
 FLAG = "isolated_copy"
-_HARNESS_SECONDS = 120.0
 
 
 class IsolatedPlay:
@@ -71,7 +70,7 @@ class IsolatedPlay:
             session.output.restart(self._play.limits)
             budget = Budget(self._play.limits)
             try:
-                shown = play_script(session, script, budget, _Free(), routines=Routines(script.statements))
+                shown = play_script(session, script, budget, Free(), routines=Routines(script.statements))
             except GoneDuringCallError as gone:
                 shown = gone.observation
             self._shown.setdefault(at, shown)
@@ -84,7 +83,7 @@ class IsolatedPlay:
             session.control(
                 f"{settings.pin(self._template.path, local=False)};"
                 f" SET statement_timeout = {round(seconds * 1000)}",
-                Budget(self._play.limits, _HARNESS_SECONDS),
+                Budget(self._play.limits, HARNESS_SECONDS),
             )
 
     def _test(self, copy: Copy, session: Session, at: int, test: Test) -> Observation:
@@ -107,7 +106,7 @@ class IsolatedPlay:
             for number, script in enumerate(scripts):
                 started = time.perf_counter()
                 try:
-                    shown = play_script(session, script, budget, _Free(), routines=self._routines)
+                    shown = play_script(session, script, budget, Free(), routines=self._routines)
                 finally:
                     elapsed += time.perf_counter() - started
                 calls.append(shown)
@@ -138,19 +137,9 @@ class IsolatedPlay:
 
     def _state(self, reader: Session) -> tuple[tuple[TableState, ...], tuple[str, ...]]:
         assert self._base is not None
-        budget = Budget(self._play.limits, _HARNESS_SECONDS)
+        budget = Budget(self._play.limits, HARNESS_SECONDS)
         reader.control(f"BEGIN; {state.pinned()}", budget)
         tables = state.read_state(reader, self._base, budget)
         objects = state.read_objects(reader, self._base, budget) if self._play.strict else ()
         reader.control("ROLLBACK", budget)
         return tables, objects
-
-
-class _Free:
-    """Nothing surrounds the statements: each is its own transaction."""
-
-    def before(self, budget: Budget) -> None:
-        """Nothing to do."""
-
-    def after(self, shown: Shown, budget: Budget) -> None:
-        """Nothing to do."""
