@@ -13,6 +13,9 @@ from pytest_plsqlbench.engines.protocol import InfrastructureError
 if TYPE_CHECKING:
     from pytest_plsqlbench.servers.address import ServerAddress
 
+_RECOVERY_SECONDS = 20.0
+"""A server that lost a process to a signal takes connections again within a second or so."""
+
 
 class Admin:
     """Connections of the administrating role, all in autocommit."""
@@ -30,12 +33,16 @@ class Admin:
         conninfo = self.address.conninfo
         if database is not None:
             conninfo = make_conninfo(conninfo, dbname=database)
-        try:
-            return psycopg.connect(conninfo, autocommit=True, prepare_threshold=None)
-        except psycopg.OperationalError as error:
-            raise InfrastructureError(
-                f"the PostgreSQL server cannot be reached: {first_line(error)}"
-            ) from None
+        end = time.monotonic() + _RECOVERY_SECONDS
+        while True:
+            try:
+                return psycopg.connect(conninfo, autocommit=True, prepare_threshold=None)
+            except psycopg.OperationalError as error:
+                recovering = "the database system is" in str(error)  # … starting up, in recovery mode
+                if not recovering or time.monotonic() > end:
+                    reason = first_line(error)
+                    raise InfrastructureError(f"the PostgreSQL server cannot be reached: {reason}") from None
+                time.sleep(0.05)
 
     @property
     def server_version(self) -> int:

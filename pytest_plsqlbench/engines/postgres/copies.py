@@ -13,7 +13,7 @@ from pytest_plsqlbench.engines.postgres import state
 from pytest_plsqlbench.engines.postgres.admin import first_line
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.facts import Facts, read_facts
-from pytest_plsqlbench.engines.postgres.names import fresh_database, quoted, side_role
+from pytest_plsqlbench.engines.postgres.names import fresh_database, literal, quoted, side_role
 from pytest_plsqlbench.engines.postgres.session import Session
 from pytest_plsqlbench.engines.postgres.settings import connect_options
 from pytest_plsqlbench.engines.protocol import EngineUnavailableError, InfrastructureError, Limits, Side
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.template import Template
 
 SIDES: tuple[Side, ...] = ("candidate", "reference")
+DISK_GROWTH = 512 << 20
+"""Bytes that one play may add to its database before its session is killed."""
+_MOST_BLOAT = 48 << 20
 _LOGINS = 16
 _ROLE = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"
 
@@ -35,6 +38,8 @@ class Copy:
     name: str
     template: Template
     sessions: dict[Side, Session] = field(default_factory=dict)
+    size: int = 0
+    """Bytes on disk, as copied."""
     unsettled: bool = False
     """A play was begun and not ended well: sequences may stand elsewhere than loaded."""
 
@@ -84,7 +89,17 @@ class Copies:
             )
         except psycopg.Error as error:
             raise InfrastructureError(f"cannot copy a database: {first_line(error)}") from None
-        return Copy(name, template)
+        copy = Copy(name, template)
+        copy.size = self._size(copy)
+        return copy
+
+    def _size(self, copy: Copy) -> int:
+        rows = self._admin.execute(f"SELECT pg_catalog.pg_database_size({literal(copy.name)})")
+        return int(rows[0][0])
+
+    def bloated(self, copy: Copy) -> bool:
+        """Whether rolled-back work has left so much in the files that plans could change."""
+        return self._size(copy) > copy.size + _MOST_BLOAT
 
     def drop(self, copy: Copy) -> None:
         """Close the sessions of a copy and drop it."""
@@ -114,7 +129,12 @@ class Copies:
         if self._passwords:
             parameters["password"] = secrets.token_urlsafe(24)
             self._admin.execute(f"ALTER ROLE {role} PASSWORD '{parameters['password']}'")
-        return Session(self._admin, make_conninfo(self._admin.address.conninfo, **parameters))
+        conninfo = make_conninfo(self._admin.address.conninfo, **parameters)
+
+        def tick() -> str | None:
+            return "disk_limit" if self._size(copy) > copy.size + DISK_GROWTH else None
+
+        return Session(self._admin, conninfo, tick)
 
     def session(self, copy: Copy, side: Side) -> Session:
         """The kept session of a side in a copy, opened when there is none."""

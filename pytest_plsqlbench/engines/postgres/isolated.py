@@ -13,9 +13,9 @@ from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
 from pytest_plsqlbench.engines.postgres.failure import Routines
 from pytest_plsqlbench.engines.postgres.scripts import calls_of, judges_state, reading
-from pytest_plsqlbench.engines.postgres.session import Session, SessionGoneError
+from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
 from pytest_plsqlbench.engines.postgres.steps import Free
-from pytest_plsqlbench.engines.protocol import Play, Played, Side
+from pytest_plsqlbench.engines.protocol import InfrastructureError, Play, Played, Side
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.bench.task import Test
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.template import Template
 
 FLAG = "isolated_copy"
+_LOCKED = "55P03"
+_LOCK_MS = 2000
 
 
 class IsolatedPlay:
@@ -62,27 +64,43 @@ class IsolatedPlay:
 
     def _install(self, copy: Copy) -> tuple[CallObservation | None, Session]:
         """Play the programs; the last one's observation where it failed, and the session."""
+        limits = self._play.limits
         session = self._copies.session(copy, self._play.side)
         failed = None
         for at, script in enumerate(self._programs):
-            session = self._copies.session(copy, self._play.side)
-            self._pin(session, self._play.limits.time)
-            session.output.restart(self._play.limits)
-            budget = Budget(self._play.limits)
+            session = self._ready(copy, session, limits.time)
+            session.output.restart(limits)
             try:
-                shown = play_script(session, script, budget, Free(), routines=Routines(script.statements))
+                shown = play_script(
+                    session, script, Budget(limits), Free(), routines=Routines(script.statements)
+                )
             except GoneDuringCallError as gone:
                 shown = gone.observation
             self._shown.setdefault(at, shown)
             failed = shown if shown.error or shown.limit or shown.lost else None
         return failed, session
 
+    def _ready(self, copy: Copy, session: Session, seconds: float) -> Session:
+        """Pin settings for the session, a new one where it is gone.
+
+        A program may have left a transaction of its own open, in which nothing can be pinned for longer.
+        """
+        if not session.gone:
+            try:
+                self._pin(session, seconds)
+            except SessionGoneError:
+                pass
+            else:
+                return session
+        session = self._copies.session(copy, self._play.side)
+        self._pin(session, seconds)
+        return session
+
     def _pin(self, session: Session, seconds: float) -> None:
-        """Pin settings for the session, unless a program has left a transaction of its own open."""
         if session.transaction == TransactionStatus.IDLE:
             session.control(
                 f"{settings.pin(self._template.path, local=False)};"
-                f" SET statement_timeout = {round(seconds * 1000)}",
+                f" SET statement_timeout = {max(1, round(seconds * 1000))}",
                 Budget(self._play.limits, HARNESS_SECONDS),
             )
 
@@ -120,6 +138,7 @@ class IsolatedPlay:
         except SessionGoneError as gone:
             calls.append(CallObservation(limit=gone.limit, lost=gone.limit is None))
         if judged:
+            session.kill()  # what it has not committed is undone, and it holds no lock any more
             final, objects = self._state(reader or self._reader(copy))
             between.append(final)
         return Observation(
@@ -138,8 +157,13 @@ class IsolatedPlay:
     def _state(self, reader: Session) -> tuple[tuple[TableState, ...], tuple[str, ...]]:
         assert self._base is not None
         budget = Budget(self._play.limits, HARNESS_SECONDS)
-        reader.control(f"BEGIN; {state.pinned()}", budget)
-        tables = state.read_state(reader, self._base, budget)
-        objects = state.read_objects(reader, self._base, budget) if self._play.strict else ()
+        reader.control(f"BEGIN; {state.pinned()}; SET LOCAL lock_timeout = {_LOCK_MS}", budget)
+        try:
+            tables = state.read_state(reader, self._base, budget)
+            objects = state.read_objects(reader, self._base, budget) if self._play.strict else ()
+        except ControlError as error:
+            if error.failure.code != _LOCKED:
+                raise InfrastructureError(f"the state of the tables cannot be read: {error}") from None
+            tables, objects = (state.LOCKED,), ()
         reader.control("ROLLBACK", budget)
         return tables, objects

@@ -80,7 +80,11 @@ class PostgresLane:
     def _tidy(self, copy: Copy, play: Play) -> None:
         """Do not let a session age, nor live on with what no rollback undoes."""
         session = copy.sessions.get(play.side)
-        if session is not None and (session.gone or session.plays >= _PLAYS_PER_SESSION or may_stain(play)):
+        if session is None or session.gone or session.plays >= _PLAYS_PER_SESSION or session.slow:
+            self._copies.retire(copy, play.side)
+            if self._copies.bloated(copy):
+                self._discard(copy.template)
+        elif may_stain(play):
             self._copies.retire(copy, play.side)
 
     def _discard(self, template: Template) -> None:

@@ -88,9 +88,9 @@ def refuse_commands(play: Play) -> None:
     Raises:
         UnsupportedError: they do.
     """
-    texts = [(test.name, text) for test in play.tests for text in calls_of(test, play)]
+    texts = [(f"test {test.name!r}", text) for test in play.tests for text in calls_of(test, play)]
     if play.side == "reference":
-        texts += [("the reference program", text) for text in play.programs]
+        texts += [("program", text) for text in play.programs]
     for name, text in texts:
         refused = reading(text).refusal
         if refused is not None:

@@ -100,6 +100,8 @@ class Session:
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
         self.plays = 0
+        self.slow = False
+        """A statement ran for long: it may have done a lot."""
         self.gone = False
         self.setting_bound = False
         """A result was shown since this was reset that prints otherwise under other settings."""
@@ -192,6 +194,7 @@ class Session:
     def _wait(self, budget: Budget) -> None:
         connection, poll = self._connection, self._poll.poll
         reads = arrived = 0
+        self._next_tick = time.monotonic() + _TICK_MS / 1000
         while connection.is_busy():
             ready = poll(_TICK_MS)
             reads += 1
@@ -203,6 +206,7 @@ class Session:
                 if now > budget.deadline:
                     raise self._killed("time_limit")
                 if self._tick is not None and now > self._next_tick:
+                    self.slow = True
                     self._next_tick = now + _TICK_MS / 1000
                     limit = self._tick()
                     if limit is not None:

@@ -46,6 +46,10 @@ WHERE c.relkind IN ('r', 'p', 'S', 'v', 'm', 'f') AND n.nspname NOT IN {_SYSTEM}
 ORDER BY 1"""
 
 
+LOCKED = TableState("(a table is locked by an open transaction)", (), ())
+"""In place of the state between two calls, where a program keeps others from reading."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table of the data."""
