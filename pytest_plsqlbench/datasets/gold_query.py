@@ -71,18 +71,17 @@ class GoldReader:
         _refuse_positions(raw)
         _refuse_merged_columns(raw)
         _refuse_wrong_owners(raw, tables)
-        tree = self._bind(text, tables, schema)
+        tree = self._bind(raw, text, tables, schema)
         if any(isinstance(select, exp.Star) or select.is_star for select in tree.selects):
             raise UntranslatableError("a star whose columns are not sure")
         keys, hidden = _sort_keys(tree)
         return GoldQuery(text, tree, tables, len(tree.selects), bool(keys), keys, hidden, cut_of(tree))
 
-    def _bind(self, text: str, tables: tuple[Table, ...], schema: str) -> exp.Query:
+    def _bind(self, tree: exp.Query, text: str, tables: tuple[Table, ...], schema: str) -> exp.Query:
         try:
-            bound = qualify(
-                _parse(text), schema=self._mapping(schema), dialect="oracle", quote_identifiers=False
-            )
+            bound = qualify(tree, schema=self._mapping(schema), dialect="oracle", quote_identifiers=False)
         except SqlglotError as error:
+            # Binding changes the tree as far as it comes, so the text is read once more for the reason.
             raise UntranslatableError(_wrong_name(_parse(text), tables, error)) from None
         while isinstance(bound, exp.Subquery):
             if any(value for name, value in bound.args.items() if name != "this"):

@@ -1,8 +1,8 @@
 """The reader of PLSQLBench's Spider subset: the published release, or a folder that ``convert spider`` wrote.
 
-Rows ``{"instance_id", "db_id", "tables", "question", "reference_answer", "gold_sql_query"}``. Expected are the
-rows of the gold query; the published answers are not relied on. Each row becomes a task for Oracle and one for
-PostgreSQL. Where the gold does not allow a sure verdict, the turn says so (``Turn.unsupported``).
+Rows ``{"instance_id", "db_id", "tables", "question", "reference_answer", "gold_sql_query"}``. Expected are
+the rows of the gold query; the published answers are not relied on. Each row becomes a task for Oracle and
+one for PostgreSQL. Where the gold does not allow a sure verdict, the turn says so (``Turn.unsupported``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Gold queries from Oracle's SQL to PostgreSQL's, exactly or not at all.
 
 The PostgreSQL query is built anew from the parsed one, node by node. Only node types and arguments that have
-a builder can get through, so nothing is carried over that was not thought of. The claim of each builder: where
-Oracle returns rows, PostgreSQL returns the same rows over the same data, or raises. Everything else raises
+a builder can get through, so nothing is carried over that was not thought of. The claim of each builder:
+where Oracle returns rows, PostgreSQL returns the same rows over the same data, or raises. All else raises
 ``UntranslatableError`` with the reason. docs/spider.md lists what is translated, and why it is equal.
 """
 
@@ -22,6 +22,7 @@ from pytest_plsqlbench.datasets.gold_query import (
 )
 from pytest_plsqlbench.datasets.oracle_types import Family, exact_name, fits_postgres, postgres_name
 from pytest_plsqlbench.datasets.plsqlbench_schema import Table, postgres_problem
+from pytest_plsqlbench.datasets.translation_scopes import Built, Scope
 from pytest_plsqlbench.datasets.translation_types import ColumnKind, Kind, Value, only, ordered, same_column
 from pytest_plsqlbench.datasets.translation_values import ValueBuilder
 
@@ -34,6 +35,10 @@ _KINDS: dict[Family, Kind] = {
     "timestamp": "timestamp",
 }
 
+_SELECT_PARTS = (
+    *("expressions", "from_", "joins", "where", "group", "having", "distinct", "order", "limit"),
+    "hint",  # hints do not change rows
+)
 _PSEUDO_COLUMNS = frozenset({"ROWNUM", "LEVEL", "ROWID"})
 
 
@@ -62,51 +67,6 @@ def to_postgres(gold: GoldQuery) -> PostgresGold:
 
 
 @dataclass(slots=True)
-class _Scope:
-    """Names that a query sees: the sources of its FROM, then those of the query around it."""
-
-    parent: _Scope | None
-    ctes: dict[str, dict[str, ColumnKind]]
-    sources: dict[str, dict[str, ColumnKind]] = field(default_factory=dict)
-    outputs: dict[str, Value | None] = field(default_factory=dict)
-    """Outputs by name: what a bare name may mean; None where it is more than a column of that name."""
-    correlated: bool = False
-    """A name was found outside."""
-
-    def find(self, source: str, column: str) -> ColumnKind:
-        scope: _Scope | None = self
-        crossed: list[_Scope] = []
-        while scope is not None:
-            if source in scope.sources:
-                for inner in crossed:
-                    inner.correlated = True
-                if column in scope.sources[source]:
-                    return scope.sources[source][column]
-                break
-            crossed.append(scope)
-            scope = scope.parent
-        raise UntranslatableError(f"{source}.{column} is no column of a known type")
-
-
-@dataclass(frozen=True, slots=True)
-class _Built:
-    query: exp.Query
-    names: tuple[str, ...]
-    """Exact names of the outputs, as the gold query knows them."""
-    emitted: tuple[str, ...]
-    """What they are called in the built query."""
-    kinds: tuple[ColumnKind, ...]
-
-    def columns(self) -> dict[str, ColumnKind]:
-        """Kinds by exact name, of the outputs that can be referred to by it."""
-        return {
-            name: kind
-            for name, emitted, kind in zip(self.names, self.emitted, self.kinds, strict=True)
-            if self.names.count(name) == 1 and emitted == postgres_name(name)
-        }
-
-
-@dataclass(slots=True)
 class _Translation:
     """One run over one gold query."""
 
@@ -118,7 +78,7 @@ class _Translation:
         tree = self.gold.tree
         ctes: dict[str, dict[str, ColumnKind]] = {}
         definitions = self._definitions(tree, ctes)
-        scope = _Scope(None, ctes)
+        scope = Scope(None, ctes)
         built = self.build(tree, scope, hidden=self.gold.hidden)
         order = self._order_by_position()
         body = built.query
@@ -149,7 +109,7 @@ class _Translation:
             only(cte, "this", "alias")
             only(cte.args["alias"], "this")
             name = exact_name(cte.args["alias"].this)
-            built = self.build(cte.this, _Scope(None, dict(ctes)))
+            built = self.build(cte.this, Scope(None, dict(ctes)))
             ctes[name] = built.columns()
             definitions.append(exp.CTE(this=built.query, alias=exp.TableAlias(this=_identifier(name))))
         return definitions
@@ -168,7 +128,7 @@ class _Translation:
 
     # ---- queries ---------------------------------------------------------------------------------
 
-    def build(self, node: exp.Expr, scope: _Scope, *, hidden: Iterable[exp.Expr] | None = None) -> _Built:
+    def build(self, node: exp.Expr, scope: Scope, *, hidden: Iterable[exp.Expr] | None = None) -> Built:
         """Build a query; ``hidden`` (not None) marks the outermost one, whose order and cut are set apart."""
         outermost = hidden is not None
         match node:
@@ -182,9 +142,9 @@ class _Translation:
             case _:
                 raise UntranslatableError(f"the query {type(node).__name__}")
 
-    def _set_operation(self, node: exp.SetOperation, scope: _Scope, *, outermost: bool) -> _Built:
+    def _set_operation(self, node: exp.SetOperation, scope: Scope, *, outermost: bool) -> Built:
         only(node, "this", "expression", "distinct", "order", "limit", *(["with_"] if outermost else []))
-        inner = [_Scope(scope.parent, scope.ctes), _Scope(scope.parent, scope.ctes)]
+        inner = [Scope(scope.parent, scope.ctes), Scope(scope.parent, scope.ctes)]
         first, second = (
             self.build(side, names) for side, names in zip((node.this, node.expression), inner, strict=True)
         )
@@ -198,30 +158,15 @@ class _Translation:
             expression=_operand(second.query),
             distinct=bool(node.args.get("distinct")),
         )
-        built = _Built(query, first.names, first.emitted, kinds)
+        built = Built(query, first.names, first.emitted, kinds)
         if not outermost:
             self._inner_cut(node, built, scope, None)
         return built
 
     def _select(
-        self, node: exp.Select, scope: _Scope, hidden: tuple[exp.Expr, ...], *, outermost: bool
-    ) -> _Built:
-        only(
-            node,
-            *(
-                "expressions",
-                "from_",
-                "joins",
-                "where",
-                "group",
-                "having",
-                "distinct",
-                "order",
-                "limit",
-                "hint",
-            ),
-            *(["with_"] if outermost else []),
-        )
+        self, node: exp.Select, scope: Scope, hidden: tuple[exp.Expr, ...], *, outermost: bool
+    ) -> Built:
+        only(node, *_SELECT_PARTS, *(["with_"] if outermost else []))
         query = exp.Select()
         self._from(node, query, scope)
         values = ValueBuilder(_Names(self, scope))
@@ -247,12 +192,12 @@ class _Translation:
         if distinct := node.args.get("distinct"):
             only(distinct)
             query.set("distinct", exp.Distinct())
-        built = _Built(query, tuple(names), emitted, tuple(kinds))
+        built = Built(query, tuple(names), emitted, tuple(kinds))
         if not outermost:
             self._inner_cut(node, built, scope, values)
         return built
 
-    def _inner_cut(self, node: exp.Query, built: _Built, scope: _Scope, values: ValueBuilder | None) -> None:
+    def _inner_cut(self, node: exp.Query, built: Built, scope: Scope, values: ValueBuilder | None) -> None:
         """Order and cut of an inner query. Without a cut its order means nothing, and is left out."""
         cut = cut_of(node)
         if cut is None:
@@ -280,7 +225,7 @@ class _Translation:
 
     # ---- sources ---------------------------------------------------------------------------------
 
-    def _from(self, node: exp.Select, query: exp.Select, scope: _Scope) -> None:
+    def _from(self, node: exp.Select, query: exp.Select, scope: Scope) -> None:
         clause = node.args.get("from_")
         if clause is None:
             raise UntranslatableError("a query without FROM")
@@ -309,7 +254,7 @@ class _Translation:
             built.append(new)
         query.set("joins", built)
 
-    def _source(self, node: exp.Expr, scope: _Scope) -> exp.Expr:
+    def _source(self, node: exp.Expr, scope: Scope) -> exp.Expr:
         alias = exact_alias(node)
         match node:
             case exp.Table():
@@ -328,7 +273,7 @@ class _Translation:
                     built = exp.Table(this=_identifier(name), db=_identifier(table.schema))
             case exp.Subquery():
                 only(node, "this", "alias")
-                inner = self.build(node.this, _Scope(None, scope.ctes))
+                inner = self.build(node.this, Scope(None, scope.ctes))
                 columns = inner.columns()
                 built = exp.Subquery(this=inner.query)
             case _:
@@ -352,7 +297,7 @@ class _Names:
     """What the values of one query may refer to."""
 
     translation: _Translation
-    scope: _Scope
+    scope: Scope
 
     def column(self, node: exp.Column) -> Value:
         only(node, "this", "table", "db")
@@ -381,7 +326,7 @@ class _Names:
         return self._owned(owners[0], name)
 
     def rows(self, node: exp.Expr) -> tuple[exp.Query, tuple[Kind, ...]]:
-        inner = _Scope(self.scope, self.scope.ctes)
+        inner = Scope(self.scope, self.scope.ctes)
         built = self.translation.build(node, inner)
         return built.query, tuple(column.kind for column in built.kinds)
 
@@ -444,7 +389,7 @@ def _sql(node: exp.Expr) -> str:
 def output_kinds(gold: GoldQuery) -> tuple[Kind | None, ...]:
     """What the shown columns of a gold query hold; None where it is not known."""
     try:
-        kinds = _Translation(gold).build(gold.tree, _Scope(None, {}), hidden=()).kinds
+        kinds = _Translation(gold).build(gold.tree, Scope(None, {}), hidden=()).kinds
     except UntranslatableError:
         return (None,) * gold.columns
     return tuple(column.kind for column in kinds)
