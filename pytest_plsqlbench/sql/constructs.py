@@ -132,7 +132,10 @@ def _calls_itself(unit: ProgramUnit) -> bool:
                 at += 1
             end = routine.end if routine.end >= 0 else len(code.tokens)
             names.append((code.tokens[min(at + 1, end - 1)].value, routine.header_end, end))
+    known = [name for name, _, _ in names]
     for name, start, end in names:
+        if known.count(name) > 1:
+            continue  # an overload may call another
         for at in range(start + 1, end - 1):
             token = code.tokens[at]
             if (
