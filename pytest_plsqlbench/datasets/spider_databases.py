@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from pytest_plsqlbench.bench.database import Database, Statement, TableData
-from pytest_plsqlbench.bench.task import Dialect, Task
-from pytest_plsqlbench.datasets.oracle_types import postgres_name
+from pytest_plsqlbench.bench.task import Dialect, Source, Task
+from pytest_plsqlbench.datasets.oracle_types import postgres_name, postgres_quoted
 from pytest_plsqlbench.datasets.plsqlbench_dml import DmlFile
 from pytest_plsqlbench.datasets.plsqlbench_schema import (
     Catalog,
@@ -77,11 +77,11 @@ def _structure(
     """Statements before and after the rows: Oracle's as published, PostgreSQL's from what they leave."""
     if dialect == "oracle":
         return tuple(Statement(row.sql, row.source) for row in catalog.statements.get(schema, ())), ()
+    place = tables[0].source if tables else Source("<no tables>")
+    before = [Statement(f"CREATE SCHEMA {postgres_quoted(schema)}", place)]
+    before += [Statement(postgres_ddl(table), table.source) for table in tables]
     keys = ((postgres_key(table), table.source) for table in tables)
-    return (
-        tuple(Statement(postgres_ddl(table), table.source) for table in tables),
-        tuple(Statement(key, source) for key, source in keys if key is not None),
-    )
+    return tuple(before), tuple(Statement(key, source) for key, source in keys if key is not None)
 
 
 def _data(table: Table, dml: DmlFile, dialect: Dialect) -> TableData:
