@@ -13,6 +13,7 @@ from pytest_plsqlbench import workers
 from pytest_plsqlbench.bench.comparison import comparator_name
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.datasets.dataset import Dataset
 from pytest_plsqlbench.datasets.readers import load_file, reader_of
 from pytest_plsqlbench.engines.protocol import EngineUnavailableError
 from pytest_plsqlbench.items import RESULT_ATTRIBUTE, HarnessFault, TaskFile, TurnItem
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from pytest_plsqlbench.bench.summary import Summary
-    from pytest_plsqlbench.datasets.dataset import Dataset
     from pytest_plsqlbench.grading.run import Run
     from pytest_plsqlbench.options import Settings
     from pytest_plsqlbench.servers.address import ServerAddress
@@ -72,6 +72,7 @@ class BenchSession:
         base = config.invocation_params.dir
         self._named = {(base / arg.split("::", 1)[0]).resolve() for arg in config.args}
         self._usage_error: str | None = None
+        self._worker_error: str | None = None
         self._servers: list[StartedServer] = []
         self._run: Run | None = None
         self._summary: Summary | None = None
@@ -133,7 +134,7 @@ class BenchSession:
             return load_file(path)
         except UserError as error:
             self._fail(error)
-            return None
+            return Dataset(())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -217,11 +218,11 @@ class BenchSession:
     # -- end ---------------------------------------------------------------------------------------------
 
     def _on_worker_end(self, output: dict[str, Any]) -> None:
-        self._usage_error = self._usage_error or output.get(workers.USAGE_ERROR)
+        self._worker_error = self._worker_error or output.get(workers.USAGE_ERROR)
         self.left_out |= Counter(output.get(workers.LEFT_OUT, {}))
         self.collected = max(self.collected, output.get(workers.COLLECTED, 0))
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)  # innermost: done before the terminal summary is asked for
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
         """Close lanes; in the owning process complete the files once all workers have ended."""
         if self._run is not None:
@@ -234,7 +235,7 @@ class BenchSession:
             return (yield)
         yield
         self.left_out |= self.selection.left_out
-        if self._usage_error is not None:
+        if self._worker_error is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         elif self.store.results:
             from pytest_plsqlbench.reporting.summary import write_summary  # noqa: PLC0415
@@ -247,8 +248,8 @@ class BenchSession:
         """Show metrics, coverage, statuses and categories, and where the files are."""
         if self.is_worker:
             return
-        if self._usage_error is not None:
-            terminalreporter.write_line(f"ERROR: {self._usage_error}", red=True)
+        if self._worker_error is not None:
+            terminalreporter.write_line(f"ERROR: {self._worker_error}", red=True)
         if self._summary is None or terminalreporter.verbosity < -1:
             return
         from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title  # noqa: PLC0415

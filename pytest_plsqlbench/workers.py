@@ -28,7 +28,7 @@ COLLECTED = "plsqlbench_collected"
 """Key of ``workeroutput``: how many turns the worker collected."""
 LEFT_OUT = "plsqlbench_left_out"
 """Key of ``workeroutput``: turns that were not collected, by dialect."""
-_TURN_OF_CONVERSATION = re.compile(r"^(?P<file>.*::)(?P<task>.+)_[tq]\d+\[(?P<suffix>[^\]]*)\]$")
+_TURN_OF_CONVERSATION = re.compile(r"^(?P<file>.*::)(?P<task>.+)_q\d+\[(?P<suffix>[^\]]*)\]$")
 
 
 class Handover(msgspec.Struct, frozen=True):

@@ -89,7 +89,7 @@ CRASH = """
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(item):
         mark = pathlib.Path(__file__).with_name("crashed.txt")
-        if item.name == "steps-1_t2[postgres]" and (ALWAYS or not mark.exists()):
+        if item.name == "steps-1_q02[postgres]" and (ALWAYS or not mark.exists()):
             mark.write_text("")
             os._exit(1)
 """
@@ -111,7 +111,7 @@ def test_a_turn_that_kills_its_worker_twice_is_an_infrastructure_error(bigger_su
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     results = bigger_suite.results()
     assert len(results) == 20
-    assert [r["turn_id"] for r in results if r["status"] == "infrastructure_error"] == ["steps-1_t2"]
+    assert [r["turn_id"] for r in results if r["status"] == "infrastructure_error"] == ["steps-1_q02"]
     assert bigger_suite.summary()["statuses"] == {"graded": 19, "infrastructure_error": 1}
 
 
@@ -135,7 +135,7 @@ def test_two_runs_side_by_side_do_not_clash(suite):
 @pytest.mark.parametrize(
     ("nodeid", "group"),
     [
-        ("a/b.jsonl::steps_t1[postgres]", "a/b.jsonl::stepspostgres"),
+        ("a/b.jsonl::steps_q01[postgres]", "a/b.jsonl::stepspostgres"),
         ("a/b.jsonl::plsql-multiturn-0007_q02[oracle-s3]", "a/b.jsonl::plsql-multiturn-0007oracle-s3"),
         ("a/b.jsonl::double-it[postgres]", None),
         ("test_x.py::test_t1", None),
