@@ -137,17 +137,23 @@ def _private_to_us(folder: Path) -> bool:
 
 
 def _kept_copy(source: Path, target: Path) -> Path:
+    """Copy the installed package to ``target``, with the libraries that the wheel keeps beside it."""
+    package = source.parent
+    root = target / package.name / source.name
     with FileLock(f"{target}.lock"):
         if not target.exists():
             fresh = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=target.parent))
             try:
-                shutil.copytree(source, fresh, symlinks=True, dirs_exist_ok=True)
+                shutil.copytree(source, fresh / package.name / source.name, symlinks=True)
+                libraries = package.with_name(f"{package.name}.libs")
+                if libraries.is_dir():
+                    shutil.copytree(libraries, fresh / libraries.name, symlinks=True)
                 _open_to_all(fresh)
                 fresh.rename(target)
             except BaseException:
                 shutil.rmtree(fresh, ignore_errors=True)
                 raise
-    return target
+    return root
 
 
 def _open_to_all(folder: Path) -> None:
