@@ -117,7 +117,7 @@ RULES = st.sampled_from(
 READINGS: st.SearchStrategy[Reading] = st.sampled_from(["published", "normalized", "strict"])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(triples(), RULES, READINGS)
 def test_every_rule_without_tolerance_is_an_equivalence(
     three: tuple[Observation, Observation, Observation], rule: Comparison, reading: Reading
@@ -134,7 +134,7 @@ def test_every_rule_without_tolerance_is_an_equivalence(
         assert alike(first, third)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(triples(), RULES, st.sampled_from([None, 0.0, 0.5]))
 def test_strict_implies_published_implies_normalized(
     three: tuple[Observation, Observation, Observation], rule: Comparison, tolerance: float | None
@@ -151,14 +151,14 @@ def test_strict_implies_published_implies_normalized(
     assert compare(test, first, second, "published") == published
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(observations(), RULES)
 def test_a_tolerance_never_fails_what_is_equal(observation: Observation, rule: Comparison) -> None:
     test = Test(name="t", compare=(msgspec.structs.replace(rule, tolerance=0.001),), may_fail=True)
     assert compare(test, observation, observation, "published").passed
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(triples(), st.lists(RULES, min_size=1, max_size=3))
 def test_all_rules_must_hold(
     three: tuple[Observation, Observation, Observation], rules: list[Comparison]

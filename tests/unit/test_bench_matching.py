@@ -64,7 +64,7 @@ _ROWS = {
 }
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.sampled_from([1, 2, 3]).flatmap(lambda size: st.tuples(_ROWS[size], _ROWS[size])))
 def test_bags_with_tolerance_match_as_by_brute_force(bags: tuple[list[Row], list[Row]]) -> None:
     expected, actual = bags
@@ -156,11 +156,11 @@ def _pair(size: int) -> tuple[list[Row], list[Row]]:
 
 
 @pytest.mark.parametrize("tolerance", [None, "0.3"])
-def test_fifty_thousand_rows_take_a_time_linear_in_their_number(tolerance: str | None) -> None:
-    """Measured against a smaller bag, not by the clock of some machine: eight times the rows, not 64 times."""
+def test_large_bags_take_a_time_linear_in_their_size(tolerance: str | None) -> None:
+    """Measured against a smaller bag, not by the clock of some machine: 16 times the rows, not 256 times."""
     rule = equality(tolerance)
-    small, large = _pair(6_250), _pair(50_000)
+    small, large = _pair(500), _pair(8_000)
+    base = min(_seconds(lambda: rule.bag_difference(*small)) for _ in range(5))
+    assert _seconds(lambda: rule.bag_difference(*large)) < 80 * base
     assert rule.bag_difference(*large) == (None, None)
     assert rule.bag_difference(large[0], [*large[1][1:], large[1][1]]) != (None, None)
-    base = min(_seconds(lambda: rule.bag_difference(*small)) for _ in range(2))
-    assert _seconds(lambda: rule.bag_difference(*large)) < 24 * base
