@@ -316,6 +316,8 @@ def test_parallel_lanes_share_one_template(server: EmbeddedServer, shop: Databas
     from concurrent.futures import ThreadPoolExecutor
     from dataclasses import replace
 
+    from pytest_plsqlbench.engines.postgres.names import template_database
+
     database = replace(shop, name="raced", fingerprint="ace" * 21 + "0")
 
     def one(number: int) -> str | None:
@@ -335,5 +337,6 @@ def test_parallel_lanes_share_one_template(server: EmbeddedServer, shop: Databas
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(one, range(4))) == ["0", "1", "2", "3"]
     with psycopg.connect(server.address.conninfo) as connection:
-        rows = connection.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", ("%_t_aceace%",))
+        name = template_database(server.address.run_id, database.fingerprint)
+        rows = connection.execute("SELECT datname FROM pg_database WHERE datname = %s", (name,))
         assert len(rows.fetchall()) == 1
