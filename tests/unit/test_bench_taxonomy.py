@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pytest_plsqlbench.bench.codes import (
@@ -346,3 +348,12 @@ class TestPrograms:
             classify(self.test, PASSED, observed(OK), OK)
         with pytest.raises(ValueError, match="shows no reason"):
             classify(self.test, None, None, OK)
+
+
+def test_the_docs_list_every_subcategory_and_code() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "taxonomy.md").read_text(encoding="utf-8")
+    for subcategory in SUBCATEGORIES:
+        assert f"`{subcategory}`" in page
+    for rule in CODE_RULES:
+        row = f"| `{rule.category}` | `{rule.subcategory}` | {rule.group or '-'} | {rule.codes} |"
+        assert row in page, "docs/taxonomy.md shows the table of codes.py"
