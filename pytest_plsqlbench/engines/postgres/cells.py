@@ -19,6 +19,9 @@ _KINDS: dict[int, Kind] = {
     114: "json",
     700: "float",
     701: "float",
+    1005: "numbers",  # smallint[]
+    1007: "numbers",  # integer[]
+    1016: "numbers",  # bigint[]
     1042: "text",
     1043: "text",
     1082: "date",
@@ -26,6 +29,7 @@ _KINDS: dict[int, Kind] = {
     1114: "timestamp",
     1184: "timestamptz",
     1186: "interval",
+    1231: "numbers",  # numeric[]
     1266: "time",
     1700: "numeric",
     3802: "json",
