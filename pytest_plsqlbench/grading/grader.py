@@ -72,10 +72,10 @@ class Grader:
         draft = draft_result(task, turn, answers, self._reading)
         if answers is None:
             return replace_status(draft, "missing", "no prediction")
-        if turn.index not in answers.programs:
-            return replace_status(draft, "unsupported", "the benchmark publishes no reference program")
         if turn.unsupported:
             return replace_status(draft, "unsupported", turn.unsupported)
+        if turn.index not in answers.programs:
+            return replace_status(draft, "unsupported", "the benchmark publishes no reference program")
         result = self._attempt(draft, task, turn, answers, database)
         flags: tuple[str, ...] = ()
         if result.status == "infrastructure_error":
