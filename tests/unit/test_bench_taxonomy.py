@@ -189,6 +189,14 @@ def test_the_cause_inside_a_wrapper(code: str, message: str, cause: str) -> None
     assert effective_code(error(code, message)) == cause
 
 
+def test_details_are_one_safe_line() -> None:
+    failure = classify_error(error("P0001", "\x1b[2J" + "x" * 1000 + "\nmore"))
+    assert failure.detail is not None
+    assert failure.detail.startswith("P0001: \\x1b[2Jxxx")
+    assert failure.detail.isprintable()
+    assert len(failure.detail) < 320
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("code", "message"),
