@@ -46,8 +46,8 @@ class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds of its confidence interval, where one was computed."""
     n: int
     """Tasks or episodes that entered it (in an overall mean: those of all subsets together)."""
-    subsets: int | None = None
-    """Of an overall mean: how many subsets it averages."""
+    subsets: int | msgspec.UnsetType = msgspec.UNSET
+    """Only of an overall mean: how many subsets it averages."""
 
 
 class Exact(NamedTuple):

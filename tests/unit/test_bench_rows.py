@@ -78,6 +78,11 @@ class TestResultSets:
         assert judge(two, two, mode).passed
         assert judge(one, returning([]), mode).kind == "result_missing"
 
+    def test_the_result_set_that_differs_is_named(self, mode: Mode) -> None:
+        outcome = judge(returning([result(ONE), result(TWO)]), returning([result(ONE), result(ONE)]), mode)
+        assert outcome.detail is not None
+        assert outcome.detail.startswith("result set 2, row")
+
     def test_call_by_call(self, mode: Mode) -> None:
         expected = returning([result(ONE)], [result(TWO)])
         assert judge(expected, returning([result(ONE)], [result(TWO)]), mode).passed

@@ -155,7 +155,6 @@ def test_it_is_json_with_the_public_names() -> None:
         "low": None,
         "high": None,
         "n": 4,
-        "subsets": None,
     }
     assert msgspec.json.decode(text, type=Summary) == summarize(ROWS)
 
