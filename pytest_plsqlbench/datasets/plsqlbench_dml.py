@@ -46,19 +46,20 @@ class Insert:
     text: str
     place: str
     """Where it stands, for messages."""
+    path: Path
+    """The file."""
 
 
 class DmlFile:
-    """The INSERT statements of a file, by table; rows are parsed when they are asked for."""
+    """The INSERT statements of one or more files, by table; rows are parsed when they are asked for."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, *paths: Path) -> None:
         self._inserts: dict[tuple[str, str], list[Insert]] = {}
-        for database, place, text in _statements(path):
-            insert = _head(path, database, place, text)
-            self._inserts.setdefault((insert.schema or (database or "").upper(), insert.table), []).append(
-                insert
-            )
+        for path in paths:
+            for database, place, text in _statements(path):
+                insert = _head(path, place, text)
+                key = (insert.schema or (database or "").upper(), insert.table)
+                self._inserts.setdefault(key, []).append(insert)
 
     def tables(self) -> Iterator[tuple[str, str]]:
         """(schema, table) of all statements, exact."""
@@ -82,7 +83,7 @@ class DmlFile:
         makers = [converter(c.type, dialect, required=c.name in required) for c in table.columns.values()]
         number = 0
         for insert in self._inserts.get((table.schema, table.name), ()):
-            reader = _InsertReader(insert, at(self.path))
+            reader = _InsertReader(insert, at(insert.path))
             names = reader.columns() or list(table.columns)
             for name in names:
                 if name not in order or names.count(name) > 1:
@@ -139,10 +140,9 @@ def _all_text(texts: object) -> TypeGuard[list[str]]:
     return isinstance(texts, list) and all(isinstance(text, str) for text in texts)
 
 
-def _head(path: Path, database: str | None, place: str, text: str) -> Insert:
-    reader = _InsertReader(Insert(None, "", text, place), at(path))
-    del database
-    return Insert(*reader.target, text, place)
+def _head(path: Path, place: str, text: str) -> Insert:
+    reader = _InsertReader(Insert(None, "", text, place, path), at(path))
+    return Insert(*reader.target, text, place, path)
 
 
 class _InsertReader:

@@ -51,13 +51,14 @@ def _is_spider(head: bytes) -> bool:
     return line.startswith(b"{") and b'"gold_sql_query"' in line and b'"db_id"' in line
 
 
-def _is_later(head: bytes) -> bool:
+def _is_spider2(head: bytes) -> bool:
     line = _first_line(head)
-    if not line.startswith(b"{"):
-        return False
-    return (b'"reference_answer"' in line and b'"tests"' in line) or (
-        b'"canonical_solution_py"' in line and b'"test_py"' in line
-    )
+    return line.startswith(b"{") and b'"reference_answer"' in line and b'"tests"' in line
+
+
+def _is_mbpp(head: bytes) -> bool:
+    line = _first_line(head)
+    return line.startswith(b"{") and b'"type_ddl_info"' in line and b'"test"' in line
 
 
 def _read_yaml(path: Path, content: bytes | None) -> Dataset:
@@ -79,17 +80,26 @@ def _read_spider(path: Path, content: bytes | None) -> Dataset:
     return read_spider(path)
 
 
-def _read_later(path: Path, content: bytes | None) -> Dataset:
+def _read_spider2(path: Path, content: bytes | None) -> Dataset:
     del content
-    note = f"{at(path)}: not graded: this release reads PLSQLBench's Spider-PLSQL, not its other subsets"
-    return Dataset((), notes=(note,))
+    from pytest_plsqlbench.datasets.spider2 import read_spider2  # noqa: PLC0415
+
+    return read_spider2(path)
+
+
+def _read_mbpp(path: Path, content: bytes | None) -> Dataset:
+    del content
+    from pytest_plsqlbench.datasets.mbpp import read_mbpp  # noqa: PLC0415
+
+    return read_mbpp(path)
 
 
 READERS: tuple[Reader, ...] = (
     Reader("native YAML", frozenset({".yaml", ".yml"}), _is_native_yaml, _read_yaml),
     Reader("native JSONL", frozenset({".jsonl"}), _is_native_jsonl, _read_jsonl),
     Reader("PLSQLBench Spider-PLSQL", frozenset({".jsonl"}), _is_spider, _read_spider),
-    Reader("PLSQLBench, other subsets", frozenset({".jsonl"}), _is_later, _read_later),
+    Reader("PLSQLBench Spider2", frozenset({".jsonl"}), _is_spider2, _read_spider2),
+    Reader("PLSQLBench MBPP-PLSQL", frozenset({".jsonl"}), _is_mbpp, _read_mbpp),
 )
 """In the order in which they are asked."""
 
@@ -179,7 +189,7 @@ def load_file(path: Path) -> Dataset:
     suffix = path.suffix.lower()
     if suffix in {".yaml", ".yml"}:
         return _read_yaml(path, None)
-    known = ", ".join(f"{reader.name} ({'/'.join(sorted(reader.suffixes))})" for reader in READERS[:3])
+    known = ", ".join(f"{reader.name} ({'/'.join(sorted(reader.suffixes))})" for reader in READERS)
     raise UserError(f"is not a file of tasks; formats that are read: {known}", at(path))
 
 

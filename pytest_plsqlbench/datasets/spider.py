@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pytest_plsqlbench.bench.database import Database
-from pytest_plsqlbench.bench.task import Source, Task, UserError
+from pytest_plsqlbench.bench.task import Source, Task
 from pytest_plsqlbench.cachefolder import cache_root
 from pytest_plsqlbench.datasets.cache import EntryCache
 from pytest_plsqlbench.datasets.dataset import Dataset, at, shown_path
@@ -25,6 +25,7 @@ from pytest_plsqlbench.datasets.textfile import json_lines, read_bytes, text_fie
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.datasets.spider_databases import SpiderDatabases
+    from pytest_plsqlbench.datasets.spider_tasks import SpiderRow
 
 DDL_NAME = "schema/spider/spider_ddl.jsonl"
 DML_NAME = "schema/spider/spider_dml.json"
@@ -38,16 +39,20 @@ _decode = msgspec.msgpack.Decoder(tuple[Task, ...]).decode
 def read_spider(path: Path) -> Dataset:
     """Read Spider tasks: the file ``…/datasets/spider/spider1.jsonl``, or the folder above ``datasets``.
 
-    The schema files are found in ``schema/spider`` beside ``datasets``; they may be packed (``.gz``).
+    The schema files are found in ``schema/spider`` beside ``datasets``; they may be packed (``.gz``). Without
+    them no gold can be read: then every turn is ``unsupported`` and says which file is missing.
 
     Raises:
-        UserError: a file is missing or a row is wrong, with file and line.
+        UserError: the tasks file is missing or a row is wrong, with file and line.
     """
     if path.is_dir():
         path /= TASKS_NAME
     root = path.absolute().parent.parent.parent
-    ddl, dml = _beside(root, DDL_NAME, path), _beside(root, DML_NAME, path)
+    ddl, dml = _beside(root, DDL_NAME), _beside(root, DML_NAME)
     notes = sorted((root / "metadata").glob("spider1*.jsonl"))
+    if ddl is None or dml is None:
+        missing = f"the release's file {DML_NAME if ddl else DDL_NAME} is missing in {shown_path(root)}"
+        return Dataset(_unreadable(path, missing), lambda _: None, (f"{at(path)}: {missing}",))
     place = hashlib.sha256(str(path.absolute()).encode(errors="surrogateescape")).hexdigest()[:24]
     cache = EntryCache(cache_root() / "tasks" / f"spider-{place}")
     key = _key([path, ddl, *notes])
@@ -60,21 +65,32 @@ def read_spider(path: Path) -> Dataset:
     return Dataset(tasks, _databases(ddl, dml, {str(task.database) for task in tasks}))
 
 
-def _beside(root: Path, name: str, tasks: Path) -> Path:
-    for candidate in (root / name, root / f"{name}.gz"):
-        if candidate.is_file():
-            return candidate
-    raise UserError(f"the release's file {name} is missing in {shown_path(root)}", at(tasks))
+def _beside(root: Path, name: str) -> Path | None:
+    candidates = (root / name, root / f"{name}.gz")
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
-def _build(path: Path, ddl: Path, notes: list[Path]) -> tuple[Task, ...]:
-    from pytest_plsqlbench.datasets.plsqlbench_schema import read_ddl  # noqa: PLC0415 (with sqlglot)
-    from pytest_plsqlbench.datasets.spider_tasks import SpiderRow, build_tasks  # noqa: PLC0415
+def _rows(path: Path) -> list[SpiderRow]:
+    from pytest_plsqlbench.datasets.spider_tasks import SpiderRow  # noqa: PLC0415 (with sqlglot)
 
     rows = []
     for source, record in json_lines(path):
         identity, database, question, gold = text_fields(record, _KEYS, source)
         rows.append(SpiderRow(identity, database, question, gold, source))
+    return rows
+
+
+def _unreadable(path: Path, reason: str) -> tuple[Task, ...]:
+    from pytest_plsqlbench.datasets.spider_tasks import unsupported_tasks  # noqa: PLC0415 (with sqlglot)
+
+    return unsupported_tasks(_rows(path), reason)
+
+
+def _build(path: Path, ddl: Path, notes: list[Path]) -> tuple[Task, ...]:
+    from pytest_plsqlbench.datasets.plsqlbench_schema import read_ddl  # noqa: PLC0415 (with sqlglot)
+    from pytest_plsqlbench.datasets.spider_tasks import build_tasks  # noqa: PLC0415
+
+    rows = _rows(path)
     annotations: dict[str, dict[str, Any]] = {}
     for file in notes:
         annotations |= {str(record.get("instance_id")): record for _, record in json_lines(file)}

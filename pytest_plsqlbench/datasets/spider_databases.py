@@ -29,9 +29,9 @@ LOADER_VERSION = 1
 class SpiderDatabases:
     """The databases of one release."""
 
-    def __init__(self, ddl: Sequence[DdlRow], dml: Path) -> None:
+    def __init__(self, ddl: Sequence[DdlRow], *dml: Path) -> None:
         self._ddl = ddl
-        self._dml_path = dml
+        self._dml_paths = dml
         self._files: tuple[Catalog, DmlFile] | None = None
         self._known: dict[tuple[str, Dialect], Database] = {}
 
@@ -50,7 +50,7 @@ class SpiderDatabases:
 
     def _read(self, name: str, dialect: Dialect) -> Database:
         if self._files is None:
-            self._files = replay(self._ddl), DmlFile(self._dml_path)
+            self._files = replay(self._ddl), DmlFile(*self._dml_paths)
         catalog, dml = self._files
         schema = name.upper()
         tables = catalog.of_schema(schema)

@@ -47,6 +47,11 @@ def build_tasks(
     return tuple(task for row in rows for task in _pair(row, golds, notes.get(row.id, {})))
 
 
+def unsupported_tasks(rows: Iterable[SpiderRow], reason: str) -> tuple[Task, ...]:
+    """Two tasks of each row, none of which can be judged, for one reason."""
+    return tuple(task for row in rows for task in _both(row, None, reason, {}))
+
+
 def _pair(row: SpiderRow, golds: GoldReader, notes: Mapping[str, Any]) -> Iterable[Task]:
     gold: GoldQuery | None = None
     reason: str | None = None
@@ -54,6 +59,12 @@ def _pair(row: SpiderRow, golds: GoldReader, notes: Mapping[str, Any]) -> Iterab
         gold = golds.read(row.gold, row.database.upper())
     except UntranslatableError as error:
         reason = str(error)
+    yield from _both(row, gold, reason, notes)
+
+
+def _both(
+    row: SpiderRow, gold: GoldQuery | None, reason: str | None, notes: Mapping[str, Any]
+) -> Iterable[Task]:
     difficulty, reasoning = notes.get("difficulty"), notes.get("reasoning_types")
     for dialect in DIALECTS:
         yield Task(

@@ -70,10 +70,10 @@ class Grader:
         """
         started = time.perf_counter()
         draft = draft_result(task, turn, answers, self._reading)
-        if answers is None:
-            return replace_status(draft, "missing", "no prediction")
         if turn.unsupported:
             return replace_status(draft, "unsupported", turn.unsupported)
+        if answers is None:
+            return replace_status(draft, "missing", "no prediction")
         if turn.index not in answers.programs:
             return replace_status(draft, "unsupported", "the benchmark publishes no reference program")
         result = self._attempt(draft, task, turn, answers, database)

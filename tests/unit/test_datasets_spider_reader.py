@@ -238,11 +238,15 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["schema/spider/spider_ddl.jsonl", "schema/spider/spider_dml.json"])
-def test_a_missing_schema_file(tmp_path: Path, name: str) -> None:
-    path = release(tmp_path, row())
+def test_without_a_schema_file_tasks_are_listed_and_say_what_is_missing(tmp_path: Path, name: str) -> None:
+    path = release(tmp_path, row(0), row(1))
     (tmp_path / name).unlink()
-    with pytest.raises(UserError, match=rf"{name} is missing"):
-        read_spider(path)
+    dataset = read_spider(path)
+    assert [task.id for task in dataset.tasks] == ["spider_0", "spider_0", "spider_1", "spider_1"]
+    for task in dataset.tasks:
+        assert task.turns[0].unsupported == f"the release's file {name} is missing in {tmp_path}"
+        assert task.turns[0].tests == ()
+    assert [f"{name} is missing" in note for note in dataset.notes] == [True]
 
 
 # ---- cache ----------------------------------------------------------------------------------------
