@@ -13,6 +13,7 @@ from pytest_plsqlbench.bench.task import DIALECTS, Dialect, Source, UserError
 from pytest_plsqlbench.sql.complexity import Complexity, program_complexity, unit_complexity
 from pytest_plsqlbench.sql.constructs import constructs
 from pytest_plsqlbench.sql.extraction import extract
+from pytest_plsqlbench.sql.outline import outline, signature
 from pytest_plsqlbench.sql.prose import published_problem
 from pytest_plsqlbench.sql.safety import Access, Violation, check_safety
 from pytest_plsqlbench.sql.signature import Parameter
@@ -49,7 +50,9 @@ def command(file: Path, dialect: Dialect, access: Access, *, extracts: bool, as_
         text = extraction.program
     program = read_program(text, dialect)
     report |= _report(program, access)
-    click.echo(json.dumps(report, indent=2, ensure_ascii=False) if as_json else "\n".join(_tables(report)))
+    click.echo(
+        json.dumps(report, indent=2, ensure_ascii=False) if as_json else "\n".join(_tables(report, program))
+    )
 
 
 def _read(file: Path) -> str:
@@ -104,6 +107,7 @@ def _unit(unit: ProgramUnit) -> dict[str, Any]:
         "attributes": [_parameter(parameter) for parameter in unit.attributes],
         "members": [_routine(routine) for routine in unit.members],
         "nested": [_routine(routine) for routine in unit.nested],
+        "outline": outline(unit),
         "complexity": _complexity(unit_complexity(unit)),
     }
 
@@ -152,7 +156,7 @@ def _violation(violation: Violation) -> dict[str, Any]:
 # -- the report as tables --------------------------------------------------------------------------------
 
 
-def _tables(report: dict[str, Any]) -> Iterator[str]:
+def _tables(report: dict[str, Any], program: Program) -> Iterator[str]:
     if report["published_problem"]:
         yield f"not a program as published: {report['published_problem']}"
     for line in report.get("extraction", {}).get("done", ()):
@@ -162,10 +166,12 @@ def _tables(report: dict[str, Any]) -> Iterator[str]:
     yield f"statements: {_counted([statement['kind'] for statement in report['statements']]) or 'none'}"
     yield ""
     yield from _table(
-        ("line", "unit", "name", "signature", "statements", "cyclomatic"), list(_unit_rows(report["units"]))
+        ("line", "unit", "name", "signature", "statements", "cyclomatic"), list(_unit_rows(program.units))
     )
-    total = report["complexity"]
+    outlines = [(unit.statement.line, outline(unit)) for unit in program.units]
     yield ""
+    yield from (f"line {line}: {text}" for line, text in outlines if text)
+    total = report["complexity"]
     yield "constructs: " + (", ".join(report["constructs"]) or "none")
     yield "complexity: " + ", ".join(f"{name} {number}" for name, number in total.items())
     yield f"safety: {len(report['safety'])} found" if report["safety"] else "safety: nothing found"
@@ -176,34 +182,21 @@ def _tables(report: dict[str, Any]) -> Iterator[str]:
         yield f"{finding['severity']}: {place}: {finding['message']} [{finding['code']}]"
 
 
-def _unit_rows(units: Sequence[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+def _unit_rows(units: Sequence[ProgramUnit]) -> Iterator[tuple[str, ...]]:
     for unit in units:
-        signature = _signature(unit) or unit["detail"] or ""
-        size = unit["complexity"]
+        size = unit_complexity(unit)
         yield (
-            str(unit["line"]),
-            unit["kind"].replace("_", " "),
-            unit["name"] or "",
-            signature,
-            str(size["statements"]),
-            str(size["cyclomatic"]),
+            str(unit.statement.line),
+            unit.kind.replace("_", " "),
+            str(unit.name or ""),
+            signature(unit.parameters, unit.returns) or unit.detail,
+            str(size.statements),
+            str(size.cyclomatic),
         )
-        for routine in (*unit["members"], *unit["nested"]):
-            indent = "  " * (routine["depth"] + 1)
-            kind = indent + routine["kind"] + ("" if routine["has_body"] else " (declared)")
-            yield (str(routine["line"]), kind, routine["name"], _signature(routine), "", "")
-
-
-def _signature(routine: dict[str, Any]) -> str:
-    parameters = ", ".join(_shown(parameter) for parameter in routine["parameters"])
-    returns = f" return {routine['returns']}" if routine["returns"] else ""
-    return f"({parameters}){returns}" if parameters or returns else ""
-
-
-def _shown(parameter: dict[str, Any]) -> str:
-    mode = "" if parameter["mode"] == "in" else parameter["mode"]
-    default = f":= {parameter['default']}" if parameter["default"] is not None else ""
-    return " ".join(part for part in (parameter["name"], mode, parameter["type"], default) if part)
+        for routine in unit.routines:
+            kind = "  " * (routine.depth + 1) + routine.kind + ("" if routine.has_body else " (declared)")
+            shown = signature(routine.parameters, routine.returns)
+            yield (str(routine.line), kind, routine.name, shown, "", "")
 
 
 def _counted(words: Sequence[str]) -> str:

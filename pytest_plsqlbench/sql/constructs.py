@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from pytest_plsqlbench.sql.code import Code, CodeStatement
@@ -132,18 +133,14 @@ def _calls_itself(unit: ProgramUnit) -> bool:
                 at += 1
             end = routine.end if routine.end >= 0 else len(code.tokens)
             names.append((code.tokens[min(at + 1, end - 1)].value, routine.header_end, end))
-    known = [name for name, _, _ in names]
-    for name, start, end in names:
-        if known.count(name) > 1:
-            continue  # an overload may call another
-        for at in range(start + 1, end - 1):
-            token = code.tokens[at]
-            if (
-                token.value.upper() == name
-                and code.tokens[at + 1].value == "("
-                and code.tokens[at - 1].value != "END"
-            ):
-                return True
+    counts = Counter(name for name, _, _ in names)
+    alone = {
+        name: (start, end) for name, start, end in names if counts[name] == 1
+    }  # overloads call each other
+    for at in range(1, len(code.tokens) - 1):
+        start, end = alone.get(code.tokens[at].value.upper(), (at, at))
+        if start < at < end and code.tokens[at + 1].value == "(" and code.tokens[at - 1].value != "END":
+            return True
     return False
 
 

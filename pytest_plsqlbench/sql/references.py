@@ -9,7 +9,7 @@ import msgspec
 from pytest_plsqlbench.bench.task import Dialect
 from pytest_plsqlbench.sql.code import Code
 from pytest_plsqlbench.sql.lexer import Token
-from pytest_plsqlbench.sql.signature import closing, fold, split_list
+from pytest_plsqlbench.sql.signature import fold
 from pytest_plsqlbench.sql.units import Program, program_tokens, read_program
 
 _ARROWS = frozenset(("=>", ":="))
@@ -57,6 +57,7 @@ def read_references(script: str, dialect: Dialect) -> list[Reference]:
 
 
 def _names(tokens: Sequence[Token], dialect: Dialect) -> Iterator[tuple[int, Reference]]:
+    given = _arguments(tokens, dialect)
     at = 0
     while at < len(tokens):
         token = tokens[at]
@@ -72,18 +73,26 @@ def _names(tokens: Sequence[Token], dialect: Dialect) -> Iterator[tuple[int, Ref
         arguments: int | None = None
         names: tuple[str, ...] = ()
         if at < len(tokens) and tokens[at].value == "(":
-            arguments, names = _arguments(tokens, at, dialect)
+            arguments, names = given.get(at, (0, ()))
         yield start, Reference(tuple(path), arguments, names, statement=False, line=token.line)
 
 
-def _arguments(tokens: Sequence[Token], at: int, dialect: Dialect) -> tuple[int, tuple[str, ...]]:
-    ranges = split_list(tokens, at + 1, closing(tokens, at, len(tokens)))
-    names = tuple(
-        fold(tokens[low], dialect)
-        for low, high in ranges
-        if high - low > 2 and tokens[low + 1].value in _ARROWS and tokens[low].kind in {"word", "quoted"}
-    )
-    return len(ranges), names
+def _arguments(tokens: Sequence[Token], dialect: Dialect) -> dict[int, tuple[int, tuple[str, ...]]]:
+    """For each opening parenthesis the number of arguments inside, and the names of those passed by name."""
+    found: dict[int, tuple[int, tuple[str, ...]]] = {}
+    opened: list[tuple[int, int, list[str]]] = []  # where, commas so far, names so far
+    for at, token in enumerate(tokens):
+        if token.value == "(":
+            opened.append((at, 0, []))
+        elif opened and token.value == ")":
+            start, commas, names = opened.pop()
+            found[start] = (0 if at == start + 1 else commas + 1, tuple(names))
+        elif opened and token.value == ",":
+            start, commas, names = opened[-1]
+            opened[-1] = (start, commas + 1, names)
+        elif opened and token.value in _ARROWS and tokens[at - 2].value in {"(", ","}:
+            opened[-1][2].append(fold(tokens[at - 1], dialect))
+    return found
 
 
 def _local_names(program: Program) -> set[str]:
