@@ -34,7 +34,7 @@ def make(
         before=tuple(Statement(text, Source("made.sql", 7)) for text in before),
         data=data,
         after=tuple(Statement(text, Source("after.sql", 70)) for text in after),
-        fingerprint=f"{next(_COUNT):064d}",
+        fingerprint=f"10ad{next(_COUNT):060d}",
     )
 
 

@@ -42,8 +42,8 @@ def foreign() -> Iterator[EmbeddedServer]:
             ):
                 connection.execute(f"CREATE ROLE {name} LOGIN {rights} PASSWORD '{SECRET}'".encode())
                 connection.execute(f"GRANT CONNECT ON DATABASE postgres TO {name}".encode())
-            connection.execute("CREATE DATABASE theirs")
-            connection.execute("CREATE DATABASE plsqlbench_theirs")
+            connection.execute("CREATE DATABASE theirs TEMPLATE template0")
+            connection.execute("CREATE DATABASE plsqlbench_theirs TEMPLATE template0")
             connection.execute("CREATE ROLE plsqlbench_deadbeef_friend")
         yield started
 

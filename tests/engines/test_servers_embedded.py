@@ -218,10 +218,10 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(base: Path, monkeypatch: pyt
     assert "\n" not in str(caught.value)
     monkeypatch.undo()
 
-    def full(source: str, target: Path) -> None:
+    def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(shutil, "copyfile", full)
+    monkeypatch.setattr(datadir, "_copy_file", full)
     with pytest.raises(UserError, match="No space left on device; free some space or set TMPDIR"):
         EmbeddedServer.start([base])
     assert list(base.iterdir()) == []

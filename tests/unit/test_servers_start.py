@@ -20,14 +20,6 @@ def test_an_unknown_server_is_one_line_without_secrets(spec: str) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-def test_the_cache_is_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PLSQLBENCH_CACHE_DIR", str(tmp_path))
-    assert account.cache_root() == tmp_path
-    monkeypatch.delenv("PLSQLBENCH_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert account.cache_root().name == "plsqlbench"
-
-
 def test_a_folder_below_a_private_one_is_not_reachable(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     folder.mkdir(parents=True)

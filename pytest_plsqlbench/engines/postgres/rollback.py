@@ -81,8 +81,9 @@ class RollbackPlay:
             if not self._install(session):
                 return self._last in self._killers
             failed = self._settle(session) if self._programs else None
-        except ControlError as error:
-            raise InfrastructureError(f"the PostgreSQL server refused to go on: {error}") from None
+        except ControlError:
+            # a program has put something in the way of the harness: not a way to escape a verdict
+            raise TransactionLostError from None
         if failed is not None or len(self._observed) == len(self._play.tests):
             if failed is not None and self._observed:
                 # it was installed before, and is not now: nothing of it can be observed any more
@@ -174,9 +175,12 @@ class RollbackPlay:
         return failed
 
     def _take_sequences(self, session: Session) -> None:
-        session.control(settings.pin(("pg_catalog",)), self._harness())
-        self._standing = read_sequences(session, self._harness())
-        session.control(f"ROLLBACK TO SAVEPOINT {self._inner}", self._harness())
+        try:
+            session.control(settings.pin(("pg_catalog",)), self._harness())
+            self._standing = read_sequences(session, self._harness())
+            session.control(f"ROLLBACK TO SAVEPOINT {self._inner}", self._harness())
+        except ControlError:  # a program keeps its own role from reading them
+            raise TransactionLostError from None
 
     def _ready(self) -> str:
         """Statements after which the next test may begin."""

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.engines.protocol import Limits
 
 
+UNREADABLE = "state_unreadable"
+"""In place of a limit: the program keeps others from seeing what it did."""
+
+
 class GoneInTestError(Exception):
     """The session went during a test; carries what had been observed."""
 
@@ -92,7 +96,7 @@ class RolledTest:
         except ControlError as error:
             # reading the state failed: the program has used up what its session may use
             self._session.kill()
-            raise GoneInTestError(self._unread(error.failure.limit or "state_unreadable")) from None
+            raise GoneInTestError(self._unread(error.failure.limit or UNREADABLE)) from None
         if self._watch is None:
             return self._observation()
         return msgspec.structs.replace(
