@@ -117,20 +117,25 @@ class BenchSession:
     # -- collection --------------------------------------------------------------------------------------
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> TaskFile | None:
-        """Collect files that hold tasks; others stay as they are."""
-        dataset = self._read(file_path)
-        if dataset is None:
+        """Collect files that hold tasks; others stay as they are.
+
+        Pytest asks about every file beside the folders on the way to what it collects: a file is not read
+        before pytest wants its items.
+        """
+        if not self._holds_tasks(file_path):
             return None
         collector: TaskFile = TaskFile.from_parent(
-            parent, path=file_path, dataset=dataset, selection=self.selection, grade=self.grade
+            parent, path=file_path, load=self._load, selection=self.selection, grade=self.grade
         )
         return collector
 
-    def _read(self, path: Path) -> Dataset | None:
+    def _holds_tasks(self, path: Path) -> bool:
         if path.suffix.lower() not in TASK_SUFFIXES or path == self.settings.predictions:
-            return None
-        if path not in self._named and reader_of(path) is None:
-            return None
+            return False
+        return path in self._named or reader_of(path) is not None
+
+    def _load(self, path: Path) -> Dataset:
+        """The tasks of a file; none where it is wrong, which ends the run once collection is complete."""
         try:
             dataset = load_file(path)
         except UserError as error:
@@ -162,7 +167,7 @@ class BenchSession:
     # -- grading -----------------------------------------------------------------------------------------
 
     def grade(self, item: TurnItem) -> tuple[TurnResult, Exception | None]:
-        """Grade one item on this process's lanes; a fault of ours is an infrastructure error and its cause."""
+        """Grade one item on this process's lanes; a fault of ours is an infrastructure error."""
         if self._run is None:
             from pytest_plsqlbench.grading.run import Run  # noqa: PLC0415 (drivers load at the first turn)
 
@@ -210,10 +215,10 @@ class BenchSession:
         from pytest_plsqlbench.grading.run import lost_turn  # noqa: PLC0415
 
         file, _, name = nodeid.partition("::")
-        dataset = self._read(self.config.rootpath / file)
-        if dataset is None:
+        path = self.config.rootpath / file
+        if not self._holds_tasks(path):
             return None
-        for task, turn, sample, answers in self.selection.turns(dataset):
+        for task, turn, sample, answers in self.selection.turns(self._load(path)):
             if self.selection.name(task, turn, sample) == name:
                 return lost_turn(task, turn, answers, self.settings.compare, reason)
         return None

@@ -130,6 +130,11 @@ def test_a_named_file_that_holds_no_tasks_is_refused(suite):
     assert "other.jsonl" in suite.refused("--plsql-predictions=gold", "other.jsonl")
 
 
+def test_a_broken_file_beside_what_is_collected_is_not_read(suite):
+    suite.task({"id": "x", "subset": "y", "variants": {}}, "../beside.jsonl")
+    suite.run("--plsql-predictions=gold", "tasks").assert_outcomes(passed=4)
+
+
 def test_a_broken_task_file_is_one_line(suite):
     suite.task({**suite.DOUBLE_TASK, "id": "other", "subsett": "x"})
     assert "tasks.jsonl:3" in suite.refused("--plsql-predictions=gold")
