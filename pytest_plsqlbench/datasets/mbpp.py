@@ -7,14 +7,15 @@ block is a test that must end without an error; the types are installed before t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_plsqlbench.bench.task import Comparison, Expectation, Source, Task, Test, Turn, UserError
 from pytest_plsqlbench.datasets.dataset import Dataset, check_unique
 from pytest_plsqlbench.datasets.mbpp_cases import CaseSplit, split_cases, wide_number
-from pytest_plsqlbench.datasets.plsqlbench_release import Annotations, subset_of
+from pytest_plsqlbench.datasets.plsqlbench_release import CODE, Annotations, annotation_files, subset_of
+from pytest_plsqlbench.datasets.task_cache import remembered
 from pytest_plsqlbench.datasets.textfile import json_lines, text_fields
 from pytest_plsqlbench.sql.references import read_references
 
@@ -31,10 +32,15 @@ def read_mbpp(path: Path) -> Dataset:
         UserError: the file cannot be read or a row is wrong, with file and line.
     """
     subset = subset_of(path, SUBSET, _PRIVATE)
-    annotations = Annotations(path)
+    annotations = annotation_files(path)
+    return Dataset(remembered(path, annotations, CODE, lambda: _build(path, subset, annotations)))
+
+
+def _build(path: Path, subset: str, annotation_files: Sequence[Path]) -> tuple[Task, ...]:
+    annotations = Annotations(annotation_files)
     tasks = tuple(_task(record, subset, annotations, source) for source, record in json_lines(path))
     check_unique(tasks)
-    return Dataset(tasks)
+    return tasks
 
 
 def _task(record: dict[str, Any], subset: str, annotations: Annotations, source: Source) -> Task:

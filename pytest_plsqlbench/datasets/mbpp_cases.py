@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_plsqlbench.sql.code import Code, CodeStatement
-from pytest_plsqlbench.sql.lexer import Token, string_content
+from pytest_plsqlbench.sql.lexer import Token, string_content, tokenize
 from pytest_plsqlbench.sql.signature import Parameter, closing, fold, split_list
 from pytest_plsqlbench.sql.unit import ProgramUnit, Routine
 from pytest_plsqlbench.sql.units import read_program
@@ -59,8 +59,7 @@ def split_cases(block: str) -> CaseSplit:
 
 def wide_number(block: str) -> int:
     """Most significant digits of a number in the block; beyond 38 Oracle's NUMBER need not keep them."""
-    program = read_program(block, "oracle")
-    numbers = (t.text for unit in program.units for t in unit.code.tokens if t.kind == "number")
+    numbers = (token.text for token in tokenize(block, "oracle") if token.kind == "number")
     return max(map(_significant_digits, numbers), default=0)
 
 

@@ -21,20 +21,33 @@ _PARTS = ("bigquery", "snowflake_sqlite")
 _DDL = "OUTPUT_DDL_*.jsonl*"
 _WORD = re.compile(r"[a-z]+|\+")
 
+CODE = (
+    "bench/dialect.py",
+    "bench/task.py",
+    "datasets/dataset.py",
+    "datasets/mbpp*.py",
+    "datasets/plsqlbench_release.py",
+    "datasets/spider2*.py",
+    "datasets/task_cache.py",
+    "datasets/textfile.py",
+    "sql/*.py",
+)
+"""The modules that decide what the tasks of MBPP and Spider2 are (see ``task_cache``)."""
+
 DIFFICULTIES = ("simple", "medium", "hard")
 
 
 class Annotations:
     """The release's annotations by instance id; they are optional."""
 
-    def __init__(self, tasks: Path) -> None:
-        """Read ``metadata/*.jsonl`` of the release, and ``*metadata*.jsonl`` beside the tasks file.
+    def __init__(self, files: Iterable[Path]) -> None:
+        """Read files of annotations; a later one replaces what an earlier one says of the same id.
 
         Raises:
             UserError: such a file cannot be read, or a line of it is not a JSON object.
         """
         self._records: dict[str, dict[str, Any]] = {}
-        for file in _annotation_files(tasks):
+        for file in files:
             for _, record in json_lines(file):
                 identity = record.get("instance_id", record.get("conversation_id", record.get("task_id")))
                 if isinstance(identity, str):
@@ -55,7 +68,8 @@ class Annotations:
         return self._records.get(identity, {}).get(key)
 
 
-def _annotation_files(tasks: Path) -> list[Path]:
+def annotation_files(tasks: Path) -> list[Path]:
+    """``metadata/*.jsonl`` of the release, and ``*metadata*.jsonl`` beside the tasks file."""
     folder = tasks.absolute().parent
     found = {file for root in _roots(tasks) for file in (root / "metadata").glob("*.jsonl")}
     found |= {file for file in folder.glob("*metadata*.jsonl") if file != tasks.absolute()}

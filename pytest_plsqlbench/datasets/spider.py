@@ -8,20 +8,15 @@ one for PostgreSQL. Where the gold does not allow a sure verdict, the turn says 
 from __future__ import annotations
 
 import functools
-import hashlib
-import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pytest_plsqlbench.bench.database import Database
-from pytest_plsqlbench.bench.task import Source, Task
-from pytest_plsqlbench.cachefolder import cache_root
-from pytest_plsqlbench.datasets.cache import EntryCache
+from pytest_plsqlbench.bench.task import Task
 from pytest_plsqlbench.datasets.dataset import Dataset, at, shown_path
-from pytest_plsqlbench.datasets.textfile import json_lines, read_bytes, text_fields
+from pytest_plsqlbench.datasets.task_cache import code_files, remembered
+from pytest_plsqlbench.datasets.textfile import json_lines, text_fields
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.datasets.spider_databases import SpiderDatabases
@@ -32,8 +27,6 @@ DML_NAME = "schema/spider/spider_dml.json"
 TASKS_NAME = "datasets/spider/spider1.jsonl"
 
 _KEYS = ("instance_id", "db_id", "question", "gold_sql_query")
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(tuple[Task, ...]).decode
 
 
 def read_spider(path: Path) -> Dataset:
@@ -53,15 +46,7 @@ def read_spider(path: Path) -> Dataset:
     if ddl is None or dml is None:
         missing = f"the release's file {DML_NAME if ddl else DDL_NAME} is missing in {shown_path(root)}"
         return Dataset(_unreadable(path, missing), lambda _: None, (f"{at(path)}: {missing}",))
-    place = hashlib.sha256(str(path.absolute()).encode(errors="surrogateescape")).hexdigest()[:24]
-    cache = EntryCache(cache_root() / "tasks" / f"spider-{place}")
-    key = _key([path, ddl, *notes])
-    tasks = _from_cache(cache, key)
-    if tasks is None:
-        tasks = _build(path, ddl, notes)
-        cache.put(key, _encode(tasks))
-    name = shown_path(path)
-    tasks = tuple(msgspec.structs.replace(task, source=Source(name, task.source.line)) for task in tasks)
+    tasks = remembered(path, [ddl, *notes], _CODE, lambda: _build(path, ddl, notes))
     return Dataset(tasks, _databases(ddl, dml, {str(task.database) for task in tasks}))
 
 
@@ -110,40 +95,9 @@ def _databases(ddl: Path, dml: Path, names: set[str]) -> Callable[[Task], Databa
     return lambda task: release().of_task(task)
 
 
-# ---- cache ---------------------------------------------------------------------------------------
-
-
-def _key(files: list[Path]) -> bytes:
-    digest = hashlib.sha256(_code_version())
-    for file in files:
-        digest.update(hashlib.sha256(read_bytes(file)).digest())
-    return digest.digest()
-
-
-def _from_cache(cache: EntryCache, key: bytes) -> tuple[Task, ...] | None:
-    entry = cache.get(key)
-    if entry is None:
-        return None
-    try:
-        return _decode(entry)
-    except (msgspec.DecodeError, ValueError):
-        return None
-
-
-@functools.cache
-def _code_version() -> bytes:
-    """Digest over the code that turns a release into tasks: an entry of other code is not reused."""
-    versions = [importlib.metadata.version(package) for package in ("sqlglot", "msgspec")]
-    digest = hashlib.sha256(" ".join(versions).encode())
-    for file in watched_files():
-        digest.update(file.read_bytes())
-    return digest.digest()
-
-
 def watched_files() -> list[Path]:
     """The modules whose code decides what the tasks of a release are."""
-    package = Path(__file__).parent.parent
-    return sorted(file for pattern in _CODE for file in package.glob(pattern))
+    return code_files(_CODE)
 
 
 _CODE = (
@@ -154,6 +108,7 @@ _CODE = (
     "datasets/oracle_*.py",
     "datasets/plsqlbench_schema.py",
     "datasets/spider*.py",
+    "datasets/task_cache.py",
     "datasets/textfile.py",
     "datasets/translation*.py",
     "sql/lexer.py",

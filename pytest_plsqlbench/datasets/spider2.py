@@ -15,14 +15,17 @@ from typing import Any
 from pytest_plsqlbench.bench.task import Comparison, Source, Task, Test, Turn, UserError
 from pytest_plsqlbench.datasets.dataset import Dataset, at, check_unique
 from pytest_plsqlbench.datasets.plsqlbench_release import (
+    CODE,
     Annotations,
+    annotation_files,
     spider2_databases,
     subset_of,
     whole_number,
 )
-from pytest_plsqlbench.datasets.spider2_calls import Answer, read_answer, text_faults, vacuity
+from pytest_plsqlbench.datasets.spider2_calls import read_answer, text_faults, vacuity
+from pytest_plsqlbench.datasets.task_cache import remembered
 from pytest_plsqlbench.datasets.textfile import json_lines, text_fields
-from pytest_plsqlbench.sql.units import read_program
+from pytest_plsqlbench.sql.units import Program, read_program
 
 _KEYS = ("instance_id", "db_id", "question", "reference_answer")
 _SINGLE, _TALK = "spider2_st", "spider2_mt"
@@ -54,32 +57,34 @@ def read_spider2(path: Path) -> Dataset:
         UserError: the file cannot be read, a row is wrong, or a conversation lacks or repeats a turn; with
             file and line.
     """
-    annotations = Annotations(path)
+    annotations = annotation_files(path)
+    tasks = remembered(path, annotations, CODE, lambda: _build(path, annotations))
+    names = {task.database for task in tasks if task.database is not None}
+    cut = [task.id for task in tasks if task.turn_count is not None]
+    return Dataset(tasks, spider2_databases(path, names), tuple(_cut_note(path, cut)))
+
+
+def _build(path: Path, annotation_files: Sequence[Path]) -> tuple[Task, ...]:
+    annotations = Annotations(annotation_files)
     talks: dict[str, list[_Row]] = {}
-    singles: list[_Row] = []
     order: list[str | _Row] = []
     for source, record in json_lines(path):
         row = _row(record, source)
         if row.conversation is None:
-            singles.append(row)
             order.append(row)
         else:
             if row.conversation not in talks:
                 order.append(row.conversation)
             talks.setdefault(row.conversation, []).append(row)
-    cut: list[str] = []
     tasks = []
     for entry in order:
         if isinstance(entry, _Row):
             tasks.append(_task(entry.id, [entry], None, path, annotations))
         else:
             rows, count = _in_order(entry, talks[entry])
-            if count is not None:
-                cut.append(entry)
             tasks.append(_task(entry, rows, count, path, annotations))
     check_unique(tasks)
-    names = {row.database for row in singles} | {row.database for rows in talks.values() for row in rows}
-    return Dataset(tuple(tasks), spider2_databases(path, names), tuple(_cut_note(path, cut)))
+    return tuple(tasks)
 
 
 def _cut_note(path: Path, cut: Sequence[str]) -> Iterator[str]:
@@ -163,9 +168,9 @@ def _task(
     turns = []
     earlier: set[str] = set()
     for row in rows:
-        answer = read_answer(row.answer)
+        answer = read_program(row.answer, "oracle")
         turns.append(_turn(row, answer, frozenset(earlier)))
-        earlier |= answer.names
+        earlier |= read_answer(answer).names
     subset = _TALK if talk else _SINGLE
     ids = (identity, *(row.id for row in rows))
     return Task(
@@ -182,22 +187,27 @@ def _task(
     )
 
 
-def _turn(row: _Row, answer: Answer, earlier: frozenset[str]) -> Turn:
+def _turn(row: _Row, answer: Program, earlier: frozenset[str]) -> Turn:
     """One turn; ``earlier``: names that the answers of earlier turns define."""
-    notes = list(_text_notes(row))
-    vacuous = [vacuity(test, answer.names) for test in row.tests]
-    uncalled = answer.certain and all(vacuous)
+    offered = read_answer(answer)
+    tests = [read_program(test, "oracle") for test in row.tests]
+    notes = [f"text_fault: the answer, {fault}" for fault in text_faults(answer)]
+    for number, test in enumerate(tests, 1):
+        notes += [f"text_fault: test {number}, {fault}" for fault in text_faults(test)]
     strict: tuple[Test, ...] = ()
-    if uncalled:
-        why = "no test calls what the answer defines" if answer.names else "the answer defines nothing"
-        notes.append(f"candidate_not_called: {why}")
-        if answer.runs:
-            strict = (Test(name="printed while installed", compare=(Comparison("lines"),), may_fail=True),)
-    elif answer.certain:
-        known = answer.names | earlier
-        for number, test in enumerate(row.tests, 1):
-            if reason := vacuity(test, known):
-                notes.append(f"vacuous_test: test {number} {reason}")
+    if offered.certain:
+        vacuous = [vacuity(test, offered.names) for test in tests]
+        if all(vacuous):
+            why = "no test calls what the answer defines" if offered.names else "the answer defines nothing"
+            notes.append(f"candidate_not_called: {why}")
+            if offered.runs:
+                strict = (
+                    Test(name="printed while installed", compare=(Comparison("lines"),), may_fail=True),
+                )
+        else:
+            if earlier:
+                vacuous = [vacuity(test, offered.names | earlier) for test in tests]
+            notes += [f"vacuous_test: test {n} {reason}" for n, reason in enumerate(vacuous, 1) if reason]
     schemas = {name.partition(".")[0].upper() for name in row.tables if "." in name}
     if others := sorted(schemas - {row.database.upper()}):
         notes.append(f"other_schema: its tables lie in {', '.join(others)}, not only in {row.database}")
@@ -218,11 +228,3 @@ def _turn(row: _Row, answer: Answer, earlier: frozenset[str]) -> Turn:
         strict_tests=strict,
         notes=tuple(notes),
     )
-
-
-def _text_notes(row: _Row) -> Iterator[str]:
-    texts = [("the answer", row.answer)]
-    texts += [(f"test {number}", test) for number, test in enumerate(row.tests, 1)]
-    for name, text in texts:
-        for fault in text_faults(name, read_program(text, "oracle")):
-            yield f"text_fault: {fault}"

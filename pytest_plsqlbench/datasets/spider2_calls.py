@@ -13,7 +13,7 @@ from pytest_plsqlbench.sql.lexer import Token, string_content, tokenize
 from pytest_plsqlbench.sql.signature import fold
 from pytest_plsqlbench.sql.statement import ScriptStatement
 from pytest_plsqlbench.sql.unit import ProgramUnit
-from pytest_plsqlbench.sql.units import Program, read_program, statement_tokens
+from pytest_plsqlbench.sql.units import Program, statement_tokens
 
 _NAMED = frozenset(("function", "procedure", "package", "package_body", "type", "view", "table"))
 _SILENT = frozenset(("client", "session", "transaction"))
@@ -33,9 +33,8 @@ class Answer:
     """Whether something of it runs while it is installed."""
 
 
-def read_answer(program: str) -> Answer:
+def read_answer(read: Program) -> Answer:
     """Read what a program defines."""
-    read = read_program(program, "oracle")
     names = {unit.name.name for unit in read.units if unit.name is not None and unit.kind in _NAMED}
     units = {unit.statement.offset for unit in read.units if unit.kind in _NAMED}
     others = [s for s in read.script.statements if s.offset not in units and s.kind not in _SILENT]
@@ -46,10 +45,9 @@ def read_answer(program: str) -> Answer:
     )
 
 
-def vacuity(test: str, names: Iterable[str]) -> str | None:
+def vacuity(read: Program, names: Iterable[str]) -> str | None:
     """Why a test cannot tell anything about a program that defines these names; None where it may."""
     wanted = frozenset(names)
-    read = read_program(test, "oracle")
     own = {unit.name.name for unit in read.units if unit.name is not None}
     if carried := sorted(own & wanted):
         return f"defines {', '.join(carried).lower()} itself"
@@ -116,8 +114,8 @@ def _is_one(token: Token, wanted: frozenset[str]) -> bool:
     return token.kind in {"word", "quoted"} and fold(token, "oracle") in wanted
 
 
-def text_faults(name: str, program: Program) -> Iterator[str]:
+def text_faults(read: Program) -> Iterator[str]:
     """What the script reader could not make certain in a text, one sentence each."""
-    for finding in program.findings:
+    for finding in read.findings:
         if finding.severity == "error":
-            yield f"{name}, line {finding.line}: {finding.message}"
+            yield f"line {finding.line}: {finding.message}"
