@@ -242,11 +242,13 @@ def cut_of(query: exp.Query) -> Cut | None:
     if options is None or options.args.get("percent"):
         raise UntranslatableError("a cut other than FETCH FIRST n ROWS")
     count = limit.args.get("count")
+    # Without an order, WITH TIES adds nothing.
+    ties = bool(options.args.get("with_ties") and query.args.get("order"))
     if count is None:
-        return Cut(1, bool(options.args.get("with_ties")))
+        return Cut(1, ties)
     if not isinstance(count, exp.Literal) or not count.name.isdecimal():
         raise UntranslatableError("FETCH FIRST with a count that is not a plain number")
-    return Cut(int(count.name), bool(options.args.get("with_ties")))
+    return Cut(int(count.name), ties)
 
 
 def inner_cuts(gold: GoldQuery) -> list[tuple[exp.Query, Cut]]:

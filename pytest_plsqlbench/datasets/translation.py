@@ -88,8 +88,8 @@ class _Translation:
         cut = self.gold.cut
         loose = body.copy()
         if cut is not None:
-            body.set("limit", _fetch(cut))
-            if not cut.ties and order is not None:
+            body.set("limit", _fetch(Cut(cut.count, cut.ties and order is not None)))
+            if order is not None:
                 loose.set("limit", _fetch(Cut(cut.count, ties=True)))
         sql = prefix + _sql(body)
         with_ties = None

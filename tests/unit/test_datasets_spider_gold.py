@@ -25,6 +25,7 @@ def read(query: str) -> GoldQuery:
         ("SELECT NAME FROM W.C", (), 0),
         ("SELECT NAME, AGE FROM W.C ORDER BY AGE", (1,), 0),
         ("SELECT NAME, AGE FROM W.C ORDER BY 2, NAME", (1, 0), 0),
+        ("SELECT NAME, AGE FROM W.C ORDER BY AGE, 2 DESC", (1,), 0),
         ("SELECT NAME FROM W.C ORDER BY AGE DESC, NAME", (1, 0), 1),
         ("SELECT NAME FROM W.C ORDER BY AGE, ID", (1, 2), 2),
         ("SELECT NAME FROM W.C ORDER BY AGE, AGE", (1, 2), 2),
@@ -50,6 +51,7 @@ def test_sort_keys(query: str, keys: tuple[int, ...], hidden: int) -> None:
         ("SELECT NAME FROM W.C", None),
         ("SELECT NAME FROM W.C FETCH FIRST 3 ROWS ONLY", Cut(3, ties=False)),
         ("SELECT NAME FROM W.C FETCH NEXT ROW ONLY", Cut(1, ties=False)),
+        ("SELECT NAME FROM W.C FETCH FIRST 3 ROWS WITH TIES", Cut(3, ties=False)),
         ("SELECT NAME FROM W.C ORDER BY NAME FETCH FIRST 3 ROWS WITH TIES", Cut(3, ties=True)),
     ],
 )
@@ -123,6 +125,22 @@ def test_ties_of_an_inner_cut_are_looked_at_alone() -> None:
         assert "FETCH FIRST 2 ROWS WITH TIES" in built.with_ties
         assert "OFFSET 2" in built.with_ties
         assert "TIES" not in built.sql
+
+
+def test_an_outer_cut_with_ties_stays_when_an_inner_one_is_looked_at() -> None:
+    inner = "SELECT ID FROM W.C ORDER BY AGE FETCH FIRST 2 ROWS ONLY"
+    gold = read(f"SELECT NAME FROM W.C WHERE ID IN ({inner}) ORDER BY AGE FETCH FIRST 3 ROWS WITH TIES")
+    for built in (to_oracle(gold), to_postgres(gold)):
+        assert built.with_ties is not None
+        assert built.with_ties.count("FETCH FIRST 3 ROWS WITH TIES") == 2
+
+
+def test_a_cut_that_depends_on_the_row_around_it_is_refused_for_both() -> None:
+    inner = "SELECT ID FROM W.C A WHERE A.AGE = B.AGE FETCH FIRST 1 ROWS ONLY"
+    gold = read(f"SELECT NAME FROM W.C B WHERE B.ID IN ({inner})")
+    for translate in (to_oracle, to_postgres):
+        with pytest.raises(UntranslatableError, match="depends on the row around it"):
+            translate(gold)
 
 
 def test_kinds_of_outputs() -> None:

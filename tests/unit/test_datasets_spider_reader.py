@@ -31,7 +31,7 @@ DDL = [
     ("SHOP", "CREATE TABLE SHOP.ANIMAL (ID NUMBER)"),
 ]
 INSERT = (
-    'INSERT INTO ZOO_1.ANIMAL ("ID", "NAME", "SIZE", "BORN") VALUES (1, \'cat\', \'S\', DATE \'2020-02-29\')'
+    'INSERT INTO ZOO_1.ANIMAL ("ID", "NAME", "SIZE", "BORN") VALUES (1, \'cat\', \'S \', DATE \'2020-02-29\')'
 )
 GOLD = "SELECT NAME FROM ZOO_1.ANIMAL ORDER BY ID DESC FETCH FIRST 1 ROWS ONLY"
 QUESTION = "Which animal came last?\nWrite PL/SQL code.\n\nOutput requirements:\n- one line a row"
@@ -176,6 +176,7 @@ def test_the_oracle_database_is_as_published(tmp_path: Path) -> None:
         sql for db, sql in DDL if db.upper() == "ZOO_1" and "OTHER" not in sql
     ]
     assert [data.table for data in found.data] == ["ANIMAL", "FILM"]
+    assert list(found.data[0].rows()) == [("1", "S ", "2020-02-29", "cat")]
 
 
 def test_the_fingerprint_follows_what_is_loaded(tmp_path: Path) -> None:

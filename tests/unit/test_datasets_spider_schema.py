@@ -81,7 +81,7 @@ def test_types_without_an_equal_are_a_problem(oracle: str) -> None:
 
 def test_replay_leaves_what_the_last_statement_leaves() -> None:
     found = table(
-        "A NUMBER NOT NULL, \"B\" CLOB, C CHAR(2) DEFAULT '' NOT NULL, D DATE,"
+        "A NUMBER NOT NULL, \"B\" CLOB NULL, C CHAR(2) DEFAULT '' NOT NULL, D DATE,"
         ' CONSTRAINT P PRIMARY KEY (A, "B"),'
         " CONSTRAINT F FOREIGN KEY (A) REFERENCES W.X (A)",
         "ALTER TABLE W.T DROP COLUMN D",

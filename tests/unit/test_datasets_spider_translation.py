@@ -96,6 +96,9 @@ TRANSLATED = {
     # the order of an inner query means nothing unless it cuts
     "SELECT X.N FROM (SELECT COUNT(*) AS N FROM W.C GROUP BY CODE ORDER BY 1) X WHERE X.N > 1": "SELECT x.n"
     f" AS n FROM (SELECT COUNT(*) AS n {FROM_C} GROUP BY c.code) AS x WHERE x.n > 1",
+    # one row needs no order, and WITH TIES would ask for one
+    "SELECT AVG(ID) FROM W.C ORDER BY NAME FETCH FIRST 1 ROWS WITH TIES": "SELECT AVG(c.id) AS _col_0"
+    f" {FROM_C} FETCH FIRST 1 ROWS ONLY",
     "SELECT MAX(LANG) KEEP (DENSE_RANK LAST ORDER BY PCT) FROM W.L": "SELECT (ARRAY_AGG(l.lang ORDER BY"
     " l.pct DESC, l.lang DESC NULLS LAST))[1] AS _col_0 FROM w.l AS l",
     "SELECT MIN(LANG) KEEP (DENSE_RANK FIRST ORDER BY PCT DESC) FROM W.L": "SELECT (ARRAY_AGG(l.lang"
@@ -120,6 +123,7 @@ REFUSED = {
     "SELECT NAME FROM W.C WHERE CODE LIKE 'a'": "padding counts",
     "SELECT NAME FROM W.C WHERE CODE LIKE '%a_%'": "padding counts",
     "SELECT NAME FROM W.C WHERE CODE LIKE '% %'": "padding counts",
+    "SELECT NAME FROM W.C WHERE UPPER(CODE) LIKE 'A'": "padding counts",
     "SELECT NVL(CODE, 'x') FROM W.C": "padding counts",
     "SELECT CODE || 'x' FROM W.C": "char used as text",
     "SELECT CODE FROM W.C UNION SELECT ZIP FROM W.C": "CHAR of different lengths",
