@@ -38,21 +38,26 @@ def judge(
     published = compare(test, expected, actual, "published")
     # What passes as published passes normalized; what fails as published fails strict.
     normalized = published if published.passed else compare(test, expected, actual, "normalized")
-    strict = None
-    if not published.passed:
-        strict = published if has_strict(test, expected, actual) else None
-    elif is_vacuous(test, actual):
-        strict = failed("outcome", "vacuous_null", (None, None), "the assertion compared with NULL")
-    elif has_strict(test, expected, actual):
-        strict = compare(test, expected, actual, "strict")
+    strict = _strict(test, expected, actual, published)
     if reading == "published":
         return Judgement(published, normalized, strict)
     return Judgement(normalized, published, strict)
 
 
-def has_strict(test: Test, expected: Observation | None, actual: Observation) -> bool:
-    """Tell whether the strict reading of a test asks for more, and both sides were observed for it."""
-    return test.vacuous_line is not None or (
+def _strict(
+    test: Test, expected: Observation | None, actual: Observation, published: Outcome
+) -> Outcome | None:
+    observed = has_strict_state(test, expected, actual)
+    if not published.passed:
+        return published if observed or test.vacuous_line is not None else None
+    if is_vacuous(test, actual):
+        return failed("outcome", "vacuous_null", (None, None), "the assertion compared with NULL")
+    return compare(test, expected, actual, "strict") if observed else None
+
+
+def has_strict_state(test: Test, expected: Observation | None, actual: Observation) -> bool:
+    """Tell whether a test judges state, and both sides were observed for the strict reading of it."""
+    return (
         any(rule.mode == "state" for rule in test.compare)
         and expected is not None
         and expected.state_between is not None

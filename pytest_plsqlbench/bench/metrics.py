@@ -109,17 +109,28 @@ def deciding_reading(result: TurnResult) -> str:
 def score(result: TurnResult, reading: Reading | None = None) -> Score:
     """Give the score of a graded or missing turn in the deciding reading (None) or in another one.
 
+    The strict reading also counts the tests that are for it alone.
+
     Raises:
         InconsistentResultsError: its counts contradict each other.
     """
     _check(result)
     if reading is None or reading == deciding_reading(result):
         return Score(result.passed, result.total)
+    tests = result.tests + result.strict_tests if reading == "strict" else result.tests
     decided = sum(test.verdict == "passed" for test in result.tests)
-    passed = sum(_passes(test, reading, deciding_reading(result)) for test in result.tests)
-    extra = result.strict_tests if reading == "strict" else ()
-    passed += sum(_passes(test, reading, deciding_reading(result)) for test in extra)
-    return Score(result.passed - decided + passed, result.total + len(extra))
+    passed = sum(passes(test, reading, deciding_reading(result)) for test in tests)
+    return Score(result.passed - decided + passed, result.total - len(result.tests) + len(tests))
+
+
+def passes(test: TestResult, reading: Reading, deciding: str) -> bool:
+    """Tell whether a test passes in a reading; only verdicts that differ from the deciding one are kept."""
+    if reading == deciding:
+        return test.verdict == "passed"
+    if reading != "strict":
+        return (test.normalized or test.verdict) == "passed"
+    # What fails as published fails strict; tests without a strict rule are judged as published there.
+    return (test.strict or test.verdict) == "passed" and passes(test, "published", deciding)
 
 
 def exact_metrics(results: Iterable[TurnResult], reading: Reading | None = None) -> dict[str, Exact]:
@@ -224,16 +235,6 @@ def _by_unit(results: Iterable[TurnResult]) -> dict[Unit, list[TurnResult]]:
         seen.add(key)
         units[unit].append(row)
     return dict(units)
-
-
-def _passes(test: TestResult, reading: Reading, deciding: str) -> bool:
-    """Tell whether a test passes in a reading; only verdicts that differ from the deciding one are kept."""
-    if reading == deciding:
-        return test.verdict == "passed"
-    if reading == "normalized" or (reading == "published" and deciding == "normalized"):
-        return (test.normalized or test.verdict) == "passed"
-    # What fails as published fails strict; tests without a strict rule are judged as published there.
-    return (test.strict or test.verdict) == "passed" and _passes(test, "published", deciding)
 
 
 def _check(result: TurnResult) -> None:

@@ -17,6 +17,7 @@ from pytest_plsqlbench.bench.metrics import (
     exact_metrics,
     metric_value,
     overall_metrics,
+    passes,
     score,
 )
 from pytest_plsqlbench.bench.result import SCHEMA_VERSION, EngineInfo, Status, TurnResult
@@ -210,14 +211,16 @@ def _categories(rows: Iterable[TurnResult]) -> tuple[CategoryCount, ...]:
     )
 
 
-def _gap(rows: Iterable[TurnResult], passes: Reading, fails: Reading) -> ReadingGap:
+def _gap(rows: Iterable[TurnResult], passing: Reading, failing: Reading) -> ReadingGap:
     tests = turns = 0
     for row in rows:
         if row.status not in INCLUDED:
             continue
-        more, less = score(row, passes), score(row, fails)
-        tests += (less.total - less.passed) - (more.total - more.passed)
-        turns += more.solved and not less.solved
+        deciding = deciding_reading(row)
+        tests += sum(
+            passes(test, passing, deciding) and not passes(test, failing, deciding) for test in row.tests
+        )
+        turns += score(row, passing).solved and not score(row, failing).solved
     return ReadingGap(tests=tests, turns=turns)
 
 

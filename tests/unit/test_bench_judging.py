@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from pytest_plsqlbench.bench.judging import judge, judged_result, unplayed_result
@@ -72,6 +73,20 @@ def test_the_strict_reading_beside_the_deciding_one() -> None:
     assert alike.strict is not None
     assert alike.strict.passed
     assert judged_result(STATE, alike, shown()).strict is None
+
+
+def test_an_assertion_that_held_because_of_null() -> None:
+    """MBPP: ``IF a != b THEN raise`` holds where one of them is NULL; the strict reading fails that."""
+    test = Test(name="case_1", calls=("BEGIN … END;",), vacuous_line="vacuous 1")
+    for lines, strict in ((("vacuous 1 ",), "failed"), (("vacuous 12",), None), ((), None)):
+        judgement = judge(test, shown(), shown(*lines), "published")
+        assert judgement.outcome.passed
+        assert judged_result(test, judgement, shown(*lines)).strict == strict
+    failed = judge(test, shown(), shown("vacuous 1", code="22012"), "published")
+    assert failed.strict == failed.outcome
+    state = msgspec.structs.replace(STATE, vacuous_line="vacuous 1")
+    unseen = msgspec.structs.replace(shown(), state_between=None)
+    assert judge(state, unseen, unseen, "published").strict is None
 
 
 def test_the_detail_names_place_and_cause_once() -> None:

@@ -222,6 +222,16 @@ class TestReadings:
         assert score(row, "published") == (2, 3)
         assert score(row, "strict") == (1, 3)
 
+    def test_tests_of_the_strict_reading_alone(self) -> None:
+        only = (TestResult(name="d", verdict="passed"), TestResult(name="e", verdict="failed"))
+        row = msgspec.structs.replace(single("t", 1, 3), tests=self.tests, strict_tests=only)
+        assert score(row) == score(row, "published") == (1, 3)
+        assert score(row, "normalized") == (2, 3)
+        assert score(row, "strict") == (1, 5)
+        solved = single("t", 2, 2)
+        assert not score(msgspec.structs.replace(solved, strict_tests=only), "strict").solved
+        assert score(msgspec.structs.replace(solved, strict_tests=only[:1]), "strict").solved
+
     def test_the_readings_have_their_own_metrics(self) -> None:
         row = msgspec.structs.replace(single("t", 1, 3), tests=self.tests)
         assert exact_metrics([row], "normalized")[MEAN_TEST_PASS].value == Fraction(2, 3)

@@ -118,6 +118,16 @@ def test_counts() -> None:
     assert summary.subsets["mbpp"].categories[0].subcategory == "syntax_error"
 
 
+def test_a_turn_that_only_a_strict_test_fails() -> None:
+    row = turn("t1", PASS, strict_tests=(SYNTAX, PASS))
+    summary = summarize([row])
+    assert (summary.counts.strict_only.tests, summary.counts.strict_only.turns) == (0, 1)
+    assert summary.metrics["mbpp"]["suite_pass@1"].value == 1.0
+    strict = summary.readings["strict"].metrics["mbpp"]
+    assert (strict["suite_pass@1"].value, strict["mean_test_pass@1"].value) == (0.0, 2 / 3)
+    assert summary.categories == ()
+
+
 def test_who_and_what() -> None:
     summary = summarize(ROWS)
     assert (summary.model, summary.models, summary.comparator) == ("m", ("m",), "published/1")
