@@ -72,6 +72,44 @@ def test_bags_with_tolerance_match_as_by_brute_force(bags: tuple[list[Row], list
     assert (rule.bag_difference(expected, actual) == (None, None)) == brute_force(expected, actual, rule)
 
 
+def _largest(neighbours: list[list[int]]) -> int:
+    """Size of a largest matching, by the textbook's one path at a time."""
+    partner: dict[int, int] = {}
+
+    def find(left: int, seen: set[int]) -> bool:
+        for right in neighbours[left]:
+            if right not in seen:
+                seen.add(right)
+                if right not in partner or find(partner[right], seen):
+                    partner[right] = left
+                    return True
+        return False
+
+    return sum(find(left, set()) for left in range(len(neighbours)))
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.integers(1, 9).flatmap(
+        lambda size: st.lists(st.lists(st.integers(0, size - 1), max_size=4, unique=True), max_size=9).map(
+            lambda neighbours: (neighbours, size)
+        )
+    )
+)
+def test_a_matching_is_a_largest_one(graph: tuple[list[list[int]], int]) -> None:
+    neighbours, size = graph
+    lost, added = matching._match(neighbours, size)
+    assert len(neighbours) - len(lost) == size - len(added) == _largest(neighbours)
+
+
+def test_a_matching_with_dead_ends_and_long_paths() -> None:
+    chain = [[n, n + 1] for n in range(400)]
+    assert matching._match([*chain, [0]], 401) == ([], [])
+    assert matching._match([*reversed(chain), [0], [0]], 401)[0] != []
+    dead_ends = [[0, 1], [0], [1, 2], [2, 3], [2], [5, 3], [4, 5]]
+    assert len(matching._match(dead_ends, 6)[0]) == 1
+
+
 @given(st.lists(st.sampled_from(rows((1,), ("1.0",), (2,), ("2.00",))), max_size=6), st.randoms())
 def test_bags_without_tolerance_ignore_order_only(expected: list[Row], random_: random.Random) -> None:
     actual = list(expected)
