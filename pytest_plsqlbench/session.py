@@ -198,6 +198,10 @@ class BenchSession:
             setattr(report, RESULT_ATTRIBUTE, msgspec.json.encode(result).decode())
             if call.excinfo is not None and isinstance(call.excinfo.value, HarnessFault):
                 report.when = "setup"
+            if report.skipped:  # where the task stands, not where we call skip()
+                path, line, _ = item.reportinfo()
+                reason = f"Skipped: {result.status}: {result.reason}"
+                report.longrepr = (self._shown(Path(path)), (line or 0) + 1, reason)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
