@@ -166,7 +166,7 @@ class _Block:
 
     def _check_jumps(self) -> None:
         first = self._body[0].start
-        labels = any(token.value == "<<" for token in self._tokens[first:])
+        labels = any(token.value in {"<<", ">>"} for token in self._tokens[first - 1 :])
         if labels or any(s.kind == "goto" for s in self._code.statements):
             raise _WholeError("the block has labels or GOTO")
 

@@ -69,7 +69,12 @@ def json_task(identity: str) -> str:
         (
             "other.jsonl",
             json.dumps({"instance_id": "1", "reference_answer": "", "tests": []}),
-            "PLSQLBench, other subsets",
+            "PLSQLBench Spider2",
+        ),
+        (
+            "mbpp.jsonl",
+            json.dumps({"task_id": "1", "test": "", "type_ddl_info": []}),
+            "PLSQLBench MBPP-PLSQL",
         ),
         ("a.json", json_task("a"), None),
         ("a.txt", yaml_task("a"), None),
@@ -134,21 +139,6 @@ def test_a_named_file_must_be_of_a_known_format(tmp_path: Path) -> None:
         load_path(tmp_path / "b.yaml")
     with pytest.raises(UserError, match=r"none\.yaml: cannot be read: No such file"):
         load_path(tmp_path / "none.yaml")
-
-
-def test_subsets_that_are_not_read_yet_are_named_and_not_lost(tmp_path: Path) -> None:
-    put(
-        tmp_path,
-        {
-            "spider2_st.jsonl": json.dumps({"instance_id": "1", "reference_answer": "", "tests": []}),
-            "mbpp_plsql.jsonl": json.dumps({"task_id": 1, "canonical_solution_py": "", "test_py": ""}),
-            "a.yaml": yaml_task("a"),
-        },
-    )
-    found = load_path(tmp_path)
-    assert [task.id for task in found.tasks] == ["a"]
-    assert len(found.notes) == 2
-    assert all("not graded" in note for note in found.notes)
 
 
 def test_an_id_in_two_files_names_both(tmp_path: Path) -> None:
