@@ -100,7 +100,7 @@ def _decisions(code: Code, statement: CodeStatement) -> int:
             code.tokens[at].value for at in range(statement.start, min(statement.end, statement.start + 3))
         )
         deciding = int("WHEN" in values)
-    if statement.kind in _PROCEDURAL:
+    if statement.kind in _PROCEDURAL and statement.detail != "query":
         deciding += _case_whens(code, statement.start, statement.end)
     return deciding
 

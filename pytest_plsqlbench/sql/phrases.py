@@ -162,7 +162,7 @@ def declaration_of(tokens: Sequence[Token], start: int, end: int) -> tuple[Decla
     name = tokens[start + 1].text if len(values) > 1 else ""
     if first.value == "PRAGMA":
         return "pragma", name.upper()
-    if first.value in {"TYPE", "SUBTYPE", "CURSOR"} and third in {"IS", "(", "RETURN", ""}:
+    if first.value in {"TYPE", "SUBTYPE", "CURSOR"} and third in {"IS", "(", "RETURN"}:
         kinds: dict[str, DeclarationKind] = {"TYPE": "type", "SUBTYPE": "subtype", "CURSOR": "cursor"}
         return kinds[first.value], name
     if first.kind not in {"word", "quoted"}:

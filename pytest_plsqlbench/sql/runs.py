@@ -67,6 +67,7 @@ def _run_end(text: str, dialect: Dialect) -> int:
         stray = next((offset for offset in strays if statement.offset < offset < statement.end), None)
         if stray is not None:
             return stray
+        before = end
         following = script.statements[at + 1].offset if at + 1 < len(script.statements) else len(text)
         end = _terminated(text, statement, following, dialect)
         if end == statement.end and statement.kind in {
@@ -77,7 +78,7 @@ def _run_end(text: str, dialect: Dialect) -> int:
             "ddl_other",
         }:
             cut = _before_prose(statement.text, dialect)
-            return statement.offset + cut if cut else statement.offset
+            return statement.offset + cut if cut else before
     return end
 
 

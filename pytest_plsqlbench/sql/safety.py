@@ -108,14 +108,15 @@ class _Checker:
         if not tokens:
             return
         words = _words(tokens)
+        if words[:3] == ["CREATE", "DATABASE", "LINK"]:  # not a database
+            yield _violation("network", "CREATE DATABASE LINK", tokens[0])
+            return
         for rule, shapes in STATEMENTS[self._dialect].items():
             for shape in shapes:
                 if tuple(words[: len(shape)]) == shape:
                     yield _violation(rule, " ".join(shape), tokens[0])
                     return
-        if words[:3] == ["CREATE", "DATABASE", "LINK"]:
-            yield _violation("network", "CREATE DATABASE LINK", tokens[0])
-        elif words[:1] in (["CREATE"], ["ALTER"], ["DROP"], ["TRUNCATE"], ["COMMENT"]):
+        if words[:1] in (["CREATE"], ["ALTER"], ["DROP"], ["TRUNCATE"], ["COMMENT"]):
             yield from self._ddl(words[0], tokens)
         elif self._access == "read":
             yield from self._changes(words, tokens)
