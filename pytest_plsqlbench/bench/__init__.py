@@ -1,1 +1,1 @@
-"""The domain, pure: tasks, predictions, observations, comparison, metrics, results. No database, no pytest."""
+"""The domain, pure: tasks, predictions, observations, comparison, metrics. No database, no pytest."""

@@ -29,7 +29,7 @@ class TableData:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A database: played in the order ``before`` (schemas, tables), ``data``, ``after`` (keys, indexes, views).
+    """A database: ``before`` (schemas, tables), then ``data``, then ``after`` (keys, indexes, views).
 
     Identifiers in ``schemas``, ``data`` are exact (already folded for the dialect).
     """

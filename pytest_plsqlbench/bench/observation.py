@@ -1,4 +1,4 @@
-"""Observations: all that a test call shows. Made by engines, compared by ``comparison``; data, never verdicts."""
+"""Observations: all that a test call shows. Engines make them, ``comparison`` judges them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Kind = Literal[
     "numbers",
     "other",
 ]
-"""Type family of a cell. ``int`` and ``numeric`` are compared by value, ``float`` bit for bit; ``numbers`` is an
-array of ``int`` or ``numeric`` in the form ``{1,2.50,NULL}``."""
+"""Type family of a cell. ``int`` and ``numeric`` are compared by value, ``float`` bit for bit; ``numbers`` is
+an array of ``int`` or ``numeric`` in the form ``{1,2.50,NULL}``."""
 
 Cell = tuple[Kind, str] | None
 """A value with its type family, in the engine's canonical text form; None is NULL."""

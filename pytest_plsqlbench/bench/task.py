@@ -64,7 +64,7 @@ class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """For ordered rows (modes ``list`` and ``permuted``): the columns (from 0) of the sort key; rows equal in
     the key may stand in any order. None: every row has its place. Empty: not ordered at all."""
     hidden_columns: int = 0
-    """Trailing columns of the gold rows that only carry a sort key and are not printed (mode ``permuted``)."""
+    """Trailing columns of the gold rows that only carry a sort key and are not printed."""
 
 
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,7 +92,7 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
     may_fail: bool = False
     """The reference is allowed to raise in this test: then that error is part of what is compared."""
     gold: str | None = None
-    """A query whose rows are expected (Spider), played on the reference's side instead of program and calls."""
+    """A query whose rows are expected (Spider), played by the reference's side instead of its program."""
     gold_with_ties: str | None = None
     """The gold query without its cut (WITH TIES, or no limit): where it returns more rows than ``gold``, the
     gold's choice among equals is arbitrary and the turn is ``order_dependent``."""

@@ -95,7 +95,7 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("page", sorted({page for page, _ in commands()}))
-def test_commands_run_as_they_are_written(page, workplace):
+def test_commands_run_as_they_are_written(page: str, workplace: Path) -> None:
     for where, command in commands():
         if where != page:
             continue
@@ -105,25 +105,25 @@ def test_commands_run_as_they_are_written(page, workplace):
 
 
 @pytest.mark.parametrize("block", [b for b in blocks("yaml") if "variants:" in b.text], ids=str)
-def test_task_files_are_valid(block, tmp_path):
+def test_task_files_are_valid(block: Block, tmp_path: Path) -> None:
     file = tmp_path / "task.yaml"
     file.write_text(block.text, encoding="utf-8")
     assert load_file(file).tasks
 
 
 @pytest.mark.parametrize("block", list(blocks("json", "jsonl")), ids=str)
-def test_json_examples_are_json(block):
+def test_json_examples_are_json(block: Block) -> None:
     for line in block.text.splitlines():
         json.loads(line)
 
 
-def test_every_page_is_linked_from_the_readme():
+def test_every_page_is_linked_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for page in (ROOT / "docs").glob("*.md"):
         assert f"docs/{page.name}" in readme, page
 
 
-def test_links_between_pages_lead_somewhere():
+def test_links_between_pages_lead_somewhere() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"

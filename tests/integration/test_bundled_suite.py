@@ -6,12 +6,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from bench_suite import Suite
 
 from pytest_plsqlbench.datasets.bundled import bundled_path
 from pytest_plsqlbench.datasets.readers import load_path
 
 
-def test_gold_is_100_percent(suite):
+def test_gold_is_100_percent(suite: Suite) -> None:
     result = suite.run(str(bundled_path("tasks")), "--plsql-predictions=gold", "-n", "2")
     assert result.ret == 0
     summary = suite.summary()
@@ -21,7 +22,7 @@ def test_gold_is_100_percent(suite):
     assert set(values) == {1.0}
 
 
-def test_it_holds_what_it_promises():
+def test_it_holds_what_it_promises() -> None:
     tasks = [task for task in load_path(bundled_path("tasks")).tasks if task.dialect == "postgres"]
     subsets = Counter(task.subset for task in tasks)
     assert len(tasks) >= 30
@@ -32,7 +33,7 @@ def test_it_holds_what_it_promises():
     assert all(3 <= len(task.turns) <= 5 for task in talks)
 
 
-def test_the_example_predictions_show_every_kind_of_outcome(suite):
+def test_the_example_predictions_show_every_kind_of_outcome(suite: Suite) -> None:
     file = bundled_path("examples") / "predictions.jsonl"
     tasks = str(bundled_path("tasks"))
     result = suite.run(tasks, f"--plsql-predictions={file}", "-n", "2")
@@ -45,7 +46,7 @@ def test_the_example_predictions_show_every_kind_of_outcome(suite):
     assert any(0 < r["passed"] < r["total"] for r in results)
 
 
-def test_the_path_command_names_folders_that_exist(suite):
+def test_the_path_command_names_folders_that_exist(suite: Suite) -> None:
     for what in ("tasks", "fixtures", "examples"):
         result = suite.pytester.run("plsqlbench", "path", what)
         assert Path(result.outlines[0]).is_dir()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from bench_suite import Suite
 
 from pytest_plsqlbench.servers.postgres import start_postgres
 
@@ -14,7 +15,7 @@ SECRET = "geheim-4711"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[str]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The DSN of a server that is not ours."""
     before = os.environ.get("PLSQLBENCH_CACHE_DIR")
     os.environ["PLSQLBENCH_CACHE_DIR"] = str(tmp_path_factory.getbasetemp() / "plsqlbench-cache")
@@ -38,7 +39,9 @@ def inventory(dsn: str) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
-def test_a_run_leaves_the_server_as_it_was(suite, server, monkeypatch, workers):
+def test_a_run_leaves_the_server_as_it_was(
+    suite: Suite, server: str, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
+) -> None:
     before = inventory(server)
     monkeypatch.setenv("PLSQLBENCH_POSTGRES", server)
     result = suite.run(suite.predict(*suite.right()), *workers)
@@ -58,13 +61,15 @@ def test_a_run_leaves_the_server_as_it_was(suite, server, monkeypatch, workers):
     ],
     ids=["word", "refused", "no-socket", "bad-port", "bad-key"],
 )
-def test_a_server_that_cannot_be_had_is_one_line_without_the_password(suite, dsn, message):
+def test_a_server_that_cannot_be_had_is_one_line_without_the_password(
+    suite: Suite, dsn: str, message: str
+) -> None:
     line = suite.refused("--plsql-predictions=gold", f"--plsql-postgres={dsn}")
     assert message in line
     assert SECRET not in line
 
 
-def test_a_role_without_rights_is_told_which_it_lacks(suite, server):
+def test_a_role_without_rights_is_told_which_it_lacks(suite: Suite, server: str) -> None:
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("CREATE ROLE plain LOGIN")
         connection.execute("GRANT CONNECT ON DATABASE postgres TO plain")

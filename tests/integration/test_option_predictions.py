@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from bench_suite import Suite
 
 
 def row(program: str, **more: object) -> dict[str, object]:
     return {"instance_id": "double-it", "generated_plsql": program, **more}
 
 
-def test_right_programs_pass(suite):
+def test_right_programs_pass(suite: Suite) -> None:
     result = suite.run(suite.predict(*suite.right()))
     result.assert_outcomes(passed=4)
     assert result.ret == 0
@@ -19,13 +20,13 @@ def test_right_programs_pass(suite):
     assert suite.summary()["metrics"]["functions"]["suite_pass@1"]["value"] == 1.0
 
 
-def test_gold_plays_the_references(suite):
+def test_gold_plays_the_references(suite: Suite) -> None:
     result = suite.run("--plsql-predictions=gold")
     result.assert_outcomes(passed=4)
     assert {r["model"] for r in suite.results()} == {"gold"}
 
 
-def test_a_wrong_program_fails_with_partial_credit(suite):
+def test_a_wrong_program_fails_with_partial_credit(suite: Suite) -> None:
     wrong = suite.DOUBLE.replace("RETURN n * 2", "RETURN coalesce(n, 0) * 2")
     suite.run(suite.predict(*suite.right()[1:], row(wrong))).assert_outcomes(passed=3, failed=1)
     result = next(r for r in suite.results() if r["task"] == "double-it")
@@ -49,7 +50,9 @@ def test_a_wrong_program_fails_with_partial_credit(suite):
     ],
     ids=["syntax", "prose", "fence", "other-name", "other-type", "raises", "nul", "empty"],
 )
-def test_a_broken_program_passes_no_test(suite, program, category, subcategory):
+def test_a_broken_program_passes_no_test(
+    suite: Suite, program: str, category: str | None, subcategory: str | None
+) -> None:
     suite.run(suite.predict(row(program)), "-k", "double").assert_outcomes(failed=1, deselected=3)
     (result,) = suite.results()
     assert (result["status"], result["passed"], result["total"]) == ("graded", 0, 2)
@@ -59,7 +62,7 @@ def test_a_broken_program_passes_no_test(suite, program, category, subcategory):
         assert {t["subcategory"] for t in result["tests"]} == {subcategory}
 
 
-def test_a_missing_prediction_is_scored_zero_and_shown_as_coverage(suite):
+def test_a_missing_prediction_is_scored_zero_and_shown_as_coverage(suite: Suite) -> None:
     result = suite.run(suite.predict(suite.right()[0]))
     result.assert_outcomes(passed=1, failed=3)
     assert [r["status"] for r in suite.results()].count("missing") == 3
@@ -68,7 +71,7 @@ def test_a_missing_prediction_is_scored_zero_and_shown_as_coverage(suite):
     assert suite.summary()["metrics"]["talks"]["episode_pass@1"]["value"] == 0.0
 
 
-def test_a_later_turn_sees_the_candidates_own_earlier_programs(suite):
+def test_a_later_turn_sees_the_candidates_own_earlier_programs(suite: Suite) -> None:
     own = [*suite.TALK]
     own[0] = own[0].replace("SELECT 1", "SELECT 5")
     rows = [{"conversation_id": "steps", "turn_index": i, "generated_plsql": p} for i, p in enumerate(own, 1)]
@@ -76,14 +79,14 @@ def test_a_later_turn_sees_the_candidates_own_earlier_programs(suite):
     assert [r["solved"] for r in suite.results()] == [False, False, True]
 
 
-def test_a_missing_earlier_turn_leaves_its_program_out(suite):
+def test_a_missing_earlier_turn_leaves_its_program_out(suite: Suite) -> None:
     rows = suite.right()
     del rows[2]
     suite.run(suite.predict(*rows), "-k", "steps").assert_outcomes(passed=1, failed=2, deselected=1)
     assert [r["status"] for r in suite.results()] == ["graded", "missing", "graded"]
 
 
-def test_several_samples_of_a_task_are_items_of_their_own(suite):
+def test_several_samples_of_a_task_are_items_of_their_own(suite: Suite) -> None:
     wrong = suite.DOUBLE.replace("n * 2", "n * 3")
     rows = [row(suite.DOUBLE, sample=0), row(wrong, sample=1)]
     result = suite.run(suite.predict(*rows), "-k", "double", "-v")
@@ -92,20 +95,20 @@ def test_several_samples_of_a_task_are_items_of_their_own(suite):
     assert suite.summary()["metrics"]["functions"]["mean_test_pass@1"]["value"] == 0.75
 
 
-def test_unknown_keys_are_kept(suite):
+def test_unknown_keys_are_kept(suite: Suite) -> None:
     suite.run(suite.predict(row(suite.DOUBLE, temperature=0.0, latency_seconds=1.5)), "-k", "double")
     (result,) = suite.results()
     assert result["extra"] == {"temperature": 0.0}
     assert result["latency_seconds"] == 1.5
 
 
-def test_bom_crlf_and_blank_lines_are_read(suite):
+def test_bom_crlf_and_blank_lines_are_read(suite: Suite) -> None:
     text = json.dumps(row(suite.DOUBLE.replace("\n", "\r\n")))
     option = suite.predict(b"\xef\xbb\xbf" + text.encode() + b"\r\n\r\n")
     suite.run(option, "-k", "double").assert_outcomes(passed=1, deselected=3)
 
 
-def test_a_program_of_5_mb_is_graded(suite):
+def test_a_program_of_5_mb_is_graded(suite: Suite) -> None:
     suite.run(suite.predict(row(suite.DOUBLE + "-- " + "x" * 5_000_000)), "-k", "double").assert_outcomes(
         passed=1, deselected=3
     )
@@ -142,11 +145,13 @@ def test_a_program_of_5_mb_is_graded(suite):
         "unknown-dialect",
     ],
 )
-def test_a_bad_file_is_one_line_before_anything_runs(suite, workers, content, message):
+def test_a_bad_file_is_one_line_before_anything_runs(
+    suite: Suite, workers: tuple[str, ...], content: bytes, message: str
+) -> None:
     line = suite.refused(suite.predict(content), *workers)
     pytest.LineMatcher([line]).fnmatch_lines([message])
 
 
-def test_a_missing_file_and_a_folder_are_named(suite):
+def test_a_missing_file_and_a_folder_are_named(suite: Suite) -> None:
     assert "nowhere.jsonl does not exist" in suite.refused("--plsql-predictions=nowhere.jsonl")
     assert "is a folder" in suite.refused("--plsql-predictions=tasks")

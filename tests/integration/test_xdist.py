@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from bench_suite import Suite
 
 from pytest_plsqlbench.workers import conversation_of
 
@@ -11,8 +14,8 @@ ALONE: dict[str, object] = {}
 """Results and metrics of the bigger suite without workers, the same in every test: run once."""
 
 
-def stable(results):
-    def strip(value):
+def stable(results: Any) -> Any:
+    def strip(value: Any) -> Any:
         if isinstance(value, dict):
             return {k: strip(v) for k, v in value.items() if k not in VARYING}
         return [strip(v) for v in value] if isinstance(value, list) else value
@@ -21,14 +24,14 @@ def stable(results):
 
 
 @pytest.fixture
-def bigger_suite(suite):
+def bigger_suite(suite: Suite) -> Suite:
     for number in range(4):
         suite.task({**suite.DOUBLE_TASK, "id": f"double-{number}"})
         suite.task({**suite.TALK_TASK, "id": f"steps-{number}"})
     return suite
 
 
-def predictions(suite):
+def predictions(suite: Suite) -> list[dict[str, Any]]:
     rows = suite.right()
     for number in range(4):
         program = suite.DOUBLE if number % 2 else suite.DOUBLE.replace("n * 2", "n * 3")
@@ -51,7 +54,7 @@ def predictions(suite):
     ],
     ids=" ".join,
 )
-def test_results_do_not_depend_on_the_workers(bigger_suite, how):
+def test_results_do_not_depend_on_the_workers(bigger_suite: Suite, how: tuple[str, ...]) -> None:
     option = bigger_suite.predict(*predictions(bigger_suite))
     if not ALONE:
         bigger_suite.run(option, "--plsql-report=alone").assert_outcomes(passed=18, failed=2)
@@ -62,12 +65,12 @@ def test_results_do_not_depend_on_the_workers(bigger_suite, how):
     assert bigger_suite.summary() == ALONE["summary"]
 
 
-def test_conversations_stay_whole_under_the_default_schedule(bigger_suite):
+def test_conversations_stay_whole_under_the_default_schedule(bigger_suite: Suite) -> None:
     bigger_suite.pytester.makeconftest(
         """
         import os
 
-        def pytest_runtest_logreport(report):
+        def pytest_runtest_logreport(report) -> None:
             worker = os.environ.get("PYTEST_XDIST_WORKER")
             if worker and report.when == "call":
                 with open(f"ran-{worker}.txt", "a") as file:
@@ -76,7 +79,7 @@ def test_conversations_stay_whole_under_the_default_schedule(bigger_suite):
     )
     option = bigger_suite.predict(*predictions(bigger_suite))
     bigger_suite.run(option, "-n", "3").assert_outcomes(passed=18, failed=2)
-    where = {}
+    where: dict[str | None, set[str]] = {}
     for file in bigger_suite.folder.glob("ran-*.txt"):
         for nodeid in file.read_text().split():
             where.setdefault(conversation_of(nodeid), set()).add(file.name)
@@ -92,7 +95,7 @@ CRASH = """
     import pytest
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_call(item):
+    def pytest_runtest_call(item) -> None:
         mark = pathlib.Path(__file__).with_name("crashed.txt")
         if item.name == "steps-1_q02[postgres]" and (ALWAYS or not mark.exists()):
             mark.write_text("")
@@ -100,7 +103,7 @@ CRASH = """
 """
 
 
-def test_a_turn_whose_worker_dies_is_graded_once_more(bigger_suite):
+def test_a_turn_whose_worker_dies_is_graded_once_more(bigger_suite: Suite) -> None:
     bigger_suite.pytester.makeconftest(CRASH.replace("ALWAYS", "False"))
     option = bigger_suite.predict(*predictions(bigger_suite))
     result = bigger_suite.run(option, "-n", "2")
@@ -109,7 +112,7 @@ def test_a_turn_whose_worker_dies_is_graded_once_more(bigger_suite):
     assert {r["status"] for r in bigger_suite.results()} == {"graded"}
 
 
-def test_a_turn_that_kills_its_worker_twice_is_an_infrastructure_error(bigger_suite):
+def test_a_turn_that_kills_its_worker_twice_is_an_infrastructure_error(bigger_suite: Suite) -> None:
     bigger_suite.pytester.makeconftest(CRASH.replace("ALWAYS", "True"))
     option = bigger_suite.predict(*predictions(bigger_suite))
     result = bigger_suite.run(option, "-n", "2")
@@ -120,11 +123,11 @@ def test_a_turn_that_kills_its_worker_twice_is_an_infrastructure_error(bigger_su
     assert bigger_suite.summary()["statuses"] == {"graded": 19, "infrastructure_error": 1}
 
 
-def test_the_plugin_works_where_xdist_is_switched_off(suite):
+def test_the_plugin_works_where_xdist_is_switched_off(suite: Suite) -> None:
     suite.run(suite.predict(*suite.right()), "-p", "no:xdist").assert_outcomes(passed=4)
 
 
-def test_two_runs_side_by_side_do_not_clash(suite):
+def test_two_runs_side_by_side_do_not_clash(suite: Suite) -> None:
     option = suite.predict(*suite.right())
     running = [
         suite.pytester.popen(
@@ -146,5 +149,5 @@ def test_two_runs_side_by_side_do_not_clash(suite):
         ("test_x.py::test_t1", None),
     ],
 )
-def test_turns_of_a_conversation_are_known_by_their_ids(nodeid, group):
+def test_turns_of_a_conversation_are_known_by_their_ids(nodeid: str, group: str | None) -> None:
     assert conversation_of(nodeid) == group

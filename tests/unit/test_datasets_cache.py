@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_plsqlbench.cachefolder import cache_root
 from pytest_plsqlbench.datasets import cache, native
-from pytest_plsqlbench.datasets.cache import EntryCache, cache_root
+from pytest_plsqlbench.datasets.cache import EntryCache
 from pytest_plsqlbench.datasets.native import read_yaml
 
 TASK = "id: {}\nsubset: s\nvariants:\n  postgres: {{prompt: p, reference: r, tests: [{{name: t}}]}}\n"

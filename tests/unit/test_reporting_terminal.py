@@ -50,7 +50,7 @@ def lines(*results: TurnResult, collected: int | None = None, **left_out: int) -
     )
 
 
-def test_the_table_holds_metrics_coverage_and_an_overall_row():
+def test_the_table_holds_metrics_coverage_and_an_overall_row() -> None:
     text = lines(
         result("a", "functions", 1, 2),
         result("b", "functions", 0, 2, status="missing", tests=[]),
@@ -66,7 +66,7 @@ def test_the_table_holds_metrics_coverage_and_an_overall_row():
     assert "      1  wrong_result/output_mismatch" in text
 
 
-def test_conversations_have_a_table_of_their_own():
+def test_conversations_have_a_table_of_their_own() -> None:
     talk = [
         result("t", "talks", 1, 1, conversation=True, turn=n, turns=2, turn_id=f"t_q0{n}") for n in (1, 2)
     ]
@@ -77,20 +77,20 @@ def test_conversations_have_a_table_of_their_own():
     ]
 
 
-def test_a_run_that_was_stopped_says_so():
+def test_a_run_that_was_stopped_says_so() -> None:
     assert "incomplete: 1 of 5 turns were graded before the run ended" in lines(
         result("a", "s", 1, 1), collected=5
     )
 
 
-def test_turns_that_are_not_counted_are_named_with_a_legend():
+def test_turns_that_are_not_counted_are_named_with_a_legend() -> None:
     text = lines(result("a", "s", 0, 1, status="reference_error", tests=[], reason="varies"), oracle=3)
     assert "turns: 1 reference_error" in text
     assert "  reference_error: the reference fails or varies; not counted" in text
     assert "left out: 3 turns in dialect oracle, whose engine is not at hand" in text
 
 
-def test_verdicts_that_formatting_decides_are_counted():
+def test_verdicts_that_formatting_decides_are_counted() -> None:
     loose = TestResult(
         name="0",
         verdict="failed",
@@ -107,7 +107,7 @@ def test_verdicts_that_formatting_decides_are_counted():
         st.tuples(st.text("abcdefghij_", min_size=1, max_size=60), st.booleans()), min_size=1, max_size=6
     )
 )
-def test_the_tables_fit_80_columns(subsets):
+def test_the_tables_fit_80_columns(subsets: list[tuple[str, bool]]) -> None:
     results = [
         result(f"t{n}", f"{n}{subset}", 1, 1, conversation=talk) for n, (subset, talk) in enumerate(subsets)
     ]
@@ -118,9 +118,9 @@ def test_the_tables_fit_80_columns(subsets):
     ("value", "shown"),
     [(None, "-"), (0.0, "0.0%"), (1.0, "100.0%"), (0.9999, "99.9%"), (0.0001, "0.1%"), (0.12345, "12.3%")],
 )
-def test_percentages_never_round_to_all_or_nothing(value, shown):
+def test_percentages_never_round_to_all_or_nothing(value: float | None, shown: str) -> None:
     assert _percent(value) == shown
 
 
-def test_the_title_names_model_and_rules():
+def test_the_title_names_model_and_rules() -> None:
     assert summary_title(summarize([result("a", "s", 1, 1)])) == "plsqlbench: m, published/1"
