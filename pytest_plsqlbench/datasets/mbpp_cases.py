@@ -20,6 +20,8 @@ from pytest_plsqlbench.sql.units import read_program
 
 _NOT_EQUAL = frozenset(("!=", "<>", "^=", "~="))
 _FAILED = " failed"
+_RAISE = "RAISE_APPLICATION_ERROR"
+_OWNER = "SYS.DBMS_STANDARD."
 _LONGEST_NAME = 60
 
 
@@ -124,20 +126,21 @@ class _Block:
         line = self._vacuous_line()
         guards = [self._guard(at, routine, line) for at, routine in assertions]
         observed = line if all(guards) else None
+        qualified = list(self._qualifiers())
         cases: list[Case] = []
         for number, (start, end, call) in enumerate(groups, 1):
             expected = self._expected(call)
             null = any(token.value == "NULL" and token.kind == "word" for token in expected)
             # A NULL inside the expected collection makes the comparison NULL for the right answer, too.
             guarded = observed is not None and (not null or len(expected) == 1)
-            script = self._script(start, end, [guard for guard in guards if guard and guarded])
+            added = [*qualified, *(guard for guard in guards if guard and guarded)]
+            script = self._script(start, end, sorted(added))
             cases.append(Case(self._name(number, call, cases), script, null))
         return CaseSplit(tuple(cases), vacuous_line=observed)
 
     def _raises(self, routine: int) -> bool:
         return any(
-            s.routine == routine
-            and (s.kind == "raise" or self._tokens[s.start].value == "RAISE_APPLICATION_ERROR")
+            s.routine == routine and (s.kind == "raise" or self._tokens[s.start].value == _RAISE)
             for s in self._code.statements
         )
 
@@ -235,17 +238,36 @@ class _Block:
         plain = name.isprintable() and name.strip() == name and 0 < len(name) <= _LONGEST_NAME
         return name if plain and name not in {case.name for case in taken} else f"case_{number}"
 
-    def _script(self, start: int, end: int, guards: Sequence[tuple[int, str]]) -> str:
-        """The block with one case: declarations, with what observes the comparison, the case, the end."""
-        text = self._text
-        head, at = "", self._unit.statement.offset
-        for place, guard in guards:
-            offset = self._tokens[place].offset
-            head += text[at:offset] + guard
-            at = offset
-        head += text[at : self._tokens[self._body[0].start].offset]
-        case = text[self._tokens[start].offset : self._tokens[end].offset]
-        return head + case + text[self._tokens[self._handlers].offset : self._unit.statement.end]
+    def _script(self, start: int, end: int, added: Sequence[tuple[int, str]]) -> str:
+        """The block with one case: declarations, the case, the end; ``added`` goes before its tokens."""
+        ranges = ((0, self._body[0].start), (start, end), (self._handlers, len(self._tokens)))
+        script = ""
+        for low, high in ranges:
+            at, stop = self._offset(low), self._offset(high)
+            for place, text in added:
+                if low <= place < high:
+                    script += self._text[at : self._offset(place)] + text
+                    at = self._offset(place)
+            script += self._text[at:stop]
+        return script
+
+    def _offset(self, place: int) -> int:
+        return self._tokens[place].offset if place < len(self._tokens) else self._unit.statement.end
+
+    def _qualifiers(self) -> Iterator[tuple[int, str]]:
+        """Where the full name of RAISE_APPLICATION_ERROR needs its beginning.
+
+        By the short name alone a procedure of the graded program could take its place and never raise.
+        """
+        if self._names_sys() or any(routine.name == _RAISE for _, routine in self._routines):
+            return
+        for statement in self._code.statements:
+            if self._tokens[statement.start].value == _RAISE:
+                yield statement.start, _OWNER
+
+    def _names_sys(self) -> bool:
+        """Whether the block has a name of its own that could hide the schema SYS."""
+        return any(token.kind != "string" and fold(token, "oracle") == "SYS" for token in self._tokens)
 
     # -- comparisons with NULL ------------------------------------------------------------------------------
 
@@ -268,7 +290,7 @@ class _Block:
         names = [parameter.name for parameter in parameters]
         if len(words) != 5 or words[2] not in _NOT_EQUAL or [words[1], words[3]] != names:
             return None
-        if any(fold(token, "oracle") == "SYS" for token in self._tokens if token.kind != "string"):
+        if self._names_sys():
             return None
         left, sign, right = (token.text for token in self._range(branch)[1:4])
         empty = " AND ".join(_is_empty(name, p) for name, p in zip((left, right), parameters, strict=True))

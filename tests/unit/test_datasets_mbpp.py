@@ -93,7 +93,7 @@ def test_the_handlers_of_the_block_stay_with_every_case() -> None:
     tail = "EXCEPTION\n  WHEN NO_DATA_FOUND THEN\n    RAISE_APPLICATION_ERROR(-20001, 'none');\nEND;"
     split = split_cases(block(TWO, tail=tail))
     assert len(split.cases) == 2
-    assert all(case.script.endswith(tail) for case in split.cases)
+    assert all(published(case.script).endswith(tail) for case in split.cases)
 
 
 def test_a_case_may_be_a_block_of_its_own_and_text_after_the_last_stays() -> None:
@@ -183,13 +183,31 @@ def test_the_guard_stands_before_the_comparison_and_compares_alike() -> None:
     assert "EXCEPTION WHEN OTHERS THEN NULL" in guard
 
 
-def test_without_its_guard_a_case_is_the_published_text() -> None:
-    script = split_cases(block(TWO)).cases[1].script
-    start, end = script.index("DECLARE plsqlbench"), script.index("IF a != b THEN")
-    plain = script[:start] + script[end:]
-    published = block(TWO)
+def published(script: str) -> str:
+    """A case without what is added to it."""
+    if "DECLARE plsqlbench" in script:
+        start, end = script.index("DECLARE plsqlbench"), script.index("IF a != b THEN")
+        script = script[:start] + script[end:]
+    return script.replace("SYS.DBMS_STANDARD.RAISE", "RAISE")
+
+
+def test_without_what_is_added_a_case_is_the_published_text() -> None:
+    tail = "EXCEPTION\n  WHEN OTHERS THEN\n    RAISE_APPLICATION_ERROR(-20001, 'none');\nEND;"
+    text = block(TWO, tail=tail)
     dropped = "v := f(1);\n  assert_eq(v, 1, 'case_1 failed');\n  "
-    assert plain == published.replace(dropped, "").replace("\nEND;", "\nEND;")
+    script = split_cases(text).cases[1].script
+    assert published(script) == text.replace(dropped, "")
+    assert script.count("SYS.DBMS_STANDARD.RAISE_APPLICATION_ERROR") == 2
+
+
+def test_a_program_cannot_put_its_own_procedure_in_the_place_of_the_raise() -> None:
+    script = split_cases(block(TWO)).cases[0].script
+    assert "      SYS.DBMS_STANDARD.RAISE_APPLICATION_ERROR(-20001, msg);" in script
+    own = (
+        "  v NUMBER;\n  PROCEDURE raise_application_error(n NUMBER, m VARCHAR2) IS\n"
+        "  BEGIN\n    RAISE VALUE_ERROR;\n  END;\n"
+    )
+    assert "DBMS_STANDARD" not in split_cases(block(TWO, own)).cases[0].script
 
 
 def test_an_empty_clob_is_the_empty_literal() -> None:
@@ -212,6 +230,7 @@ def test_another_assertion_is_left_as_it_is(old: str, new: str) -> None:
     assert split.whole is None
     assert split.vacuous_line is None
     assert "plsqlbench" not in split.cases[0].script
+    assert ("DBMS_STANDARD" in split.cases[0].script) == ("sys" not in new)
 
 
 def test_a_null_inside_the_expected_value_is_not_held_against_the_right_answer() -> None:
