@@ -150,6 +150,15 @@ def test_names_that_are_no_names_or_stand_twice_are_numbered() -> None:
             ),
             "case 2 uses V as an earlier case left it",
         ),
+        (
+            block(
+                "  v := f(1);\n  check_v(1);\n  show_v;\n  v := f(2);\n  check_v(4);\n",
+                "  v NUMBER;\n  PROCEDURE check_v(b NUMBER) IS\n  BEGIN\n    IF v != b THEN\n"
+                "      RAISE_APPLICATION_ERROR(-20001, 'x');\n    END IF;\n  END;\n"
+                "  PROCEDURE show_v IS\n  BEGIN\n    DBMS_OUTPUT.PUT_LINE(v);\n  END;\n",
+            ),
+            "case 2 uses V as an earlier case left it",
+        ),
     ],
 )
 def test_what_is_not_certain_stays_whole_and_says_why(text: str, reason: str) -> None:

@@ -342,6 +342,12 @@ def test_a_database_as_published(release: Path) -> None:
     assert database is dataset.database(dataset.tasks[1])
 
 
+def test_only_the_rows_of_databases_that_are_named_are_needed(release: Path) -> None:
+    (release / "schema/spider2_plsql/snowflake_sqlite/OUTPUT_DML_dev.jsonl").unlink()
+    dataset = load_path(release / "datasets" / "spider2_mt")
+    assert dataset.database(dataset.tasks[0]) is not None
+
+
 def test_packed_schema_files_and_files_beside_the_tasks(release: Path) -> None:
     for file in list((release / "schema").rglob("*.jsonl")):
         file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
