@@ -111,6 +111,44 @@ def test_a_play_leaves_nothing_to_the_next(
     assert probe(module_lane, shop, "reference") == clean
 
 
+ENDING = {
+    "commit": "DELETE FROM orders; COMMIT",
+    "commit and chain": "BEGIN; DELETE FROM orders; COMMIT AND CHAIN; DELETE FROM items WHERE id > 3; COMMIT",
+    "rollback": "DELETE FROM orders; ROLLBACK; DELETE FROM log",
+    "rollback and chain": "BEGIN; ROLLBACK AND CHAIN; COMMIT",
+    "commit and begin": "COMMIT; BEGIN; DELETE FROM orders",
+    "procedure": "CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN COMMIT; END $$; CALL p()",
+    "vacuum": "VACUUM",
+}
+
+
+@pytest.mark.parametrize("name", ENDING)
+@pytest.mark.parametrize("place", ["program", "earlier program", "test", "guarded test"])
+def test_what_the_reading_of_texts_would_miss_is_noticed_by_the_transaction(
+    module_lane: PostgresLane,
+    shop: Database,
+    clean: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    place: str,
+) -> None:
+    from pytest_plsqlbench.engines.postgres import lane as lanes
+
+    monkeypatch.setattr(lanes, "needs_autocommit", lambda _play: False)
+    text, harmless = ENDING[name], check("SELECT 1")
+    programs, tests = {
+        "program": ((text,), (harmless,)),
+        "earlier program": ((text, "SELECT 1"), (harmless,)),
+        "test": ((), (harmless, check(text), harmless)),
+        "guarded test": ((), (harmless, check(text, on_error="continue"), harmless)),
+    }[place]
+    played = module_lane.play(Play("candidate", programs, tests, shop, Limits(time=20)))
+    assert played.flags == ("isolated_copy",)
+    assert len(played.tests) == len(tests)
+    monkeypatch.undo()
+    assert probe(module_lane, shop) == clean
+
+
 def test_tests_do_not_see_each_other(play: Player) -> None:
     program = (
         "CREATE TABLE mine (id serial, t text); INSERT INTO mine(t) VALUES ('installed');"

@@ -7,8 +7,10 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
+from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.task import Comparison, Test
-from pytest_plsqlbench.engines.protocol import Limits, Played
+from pytest_plsqlbench.engines.postgres.lane import PostgresLane
+from pytest_plsqlbench.engines.protocol import Limits, Play, Played
 from pytest_plsqlbench.servers.embedded import EmbeddedServer
 
 Player = Callable[..., Played]
@@ -132,7 +134,10 @@ def test_a_cast_hidden_in_a_foreign_key_runs_without_the_owners_rights(play: Pla
     assert not any("superuser t" in line for line in shown.lines), shown
 
 
-def test_lanes_cannot_reach_each_other_or_the_administration(play: Player, server: EmbeddedServer) -> None:
+def test_lanes_cannot_reach_each_other_or_the_administration(
+    play: Player, lane: PostgresLane, shop: Database, server: EmbeddedServer
+) -> None:
+    lane.play(Play("candidate", ("SELECT 1",), (), shop))
     query = "SELECT datname FROM pg_database WHERE has_database_privilege(oid, 'CONNECT') AND datallowconn"
     reached = play(tests=(check(query),)).tests[0].calls[0].results[0].rows
     own = play(tests=(check("SELECT current_database()"),)).tests[0].calls[0].results[0].rows

@@ -264,23 +264,34 @@ def test_deferrable_constraints_are_checked_when_a_statement_ends(engine: Any, s
         lane.close()
 
 
-def test_a_deferred_violation_is_the_failure_of_the_call(play: Player) -> None:
-    program = (
-        "DO $$ BEGIN EXECUTE 'CREATE TABLE d (i int UNIQUE DEFER' || 'RABLE INITIALLY DEFER' || 'RED)';"
-        " END $$;"
-        " CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN"
-        " RAISE NOTICE 'late'; RETURN NULL; END $f$;"
-        " DO $$ BEGIN EXECUTE 'CREATE CONSTRAINT TRIGGER l AFTER INSERT ON d DEFER' || 'RABLE INITIALLY"
-        " DEFER' || 'RED FOR EACH ROW EXECUTE FUNCTION late()'; END $$"
-    )
-    good = Test(name="g", calls=("INSERT INTO d VALUES (1)",))
-    bad = Test(name="b", calls=("INSERT INTO d VALUES (1), (1)",))
-    played = play(program, tests=(good, bad, good))
+LATE = (
+    "CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN RAISE NOTICE 'late'; RETURN NULL;"
+    " END $f$; CREATE FUNCTION make() RETURNS void LANGUAGE plpgsql AS $f$ BEGIN"
+    " EXECUTE 'CREATE TABLE d (i int UNIQUE DEFER' || 'RABLE INITIALLY DEFER' || 'RED)';"
+    " EXECUTE 'CREATE CONSTRAINT TRIGGER l AFTER INSERT ON d DEFER' || 'RABLE INITIALLY DEFER' || 'RED"
+    " FOR EACH ROW EXECUTE FUNCTION late()'; END $f$"
+)
+"""The texts do not tell that the table has constraints which are checked late."""
+
+
+@pytest.mark.parametrize("options", [{}, {"on_error": "continue"}], ids=["plain", "guarded"])
+def test_a_deferred_violation_is_the_failure_of_the_call(play: Player, options: dict[str, Any]) -> None:
+    good = Test(name="g", calls=("SELECT make(); INSERT INTO d VALUES (1)",), **options)
+    bad = Test(name="b", calls=("SELECT make(); INSERT INTO d VALUES (1), (1)",), **options)
+    played = play(LATE, tests=(good, bad, good))
     assert played.flags == ()
     assert [observation.calls[0].lines for observation in played.tests] == [("late",)] * 3
-    error = played.tests[1].calls[0].error
-    assert error is not None
-    assert error.code == "23505"
+    codes = [call.error.code if call.error else None for entry in played.tests for call in entry.calls]
+    assert codes == [None, "23505", None]
+
+
+def test_a_program_that_makes_deferrable_constraints_is_played_in_copies(play: Player) -> None:
+    move = "UPDATE d SET i = 3 - i"
+    test = judged("INSERT INTO d VALUES (1), (2)", move, "INSERT INTO d VALUES (1)", on_error="continue")
+    played = play(LATE, "SELECT make()", tests=(test,))
+    assert played.flags == ("isolated_copy",)
+    codes = [call.error.code if call.error else None for call in played.tests[0].calls]
+    assert codes == [None, None, "23505"]
 
 
 WRITING = {

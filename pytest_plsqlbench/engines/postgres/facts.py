@@ -49,10 +49,15 @@ class Facts:
 def read_facts(session: Session, budget: Budget) -> Facts:
     """Read them from a copy that no program has touched."""
     session.control(f"BEGIN; {pin(('pg_catalog',))}", budget)
-    deferrable = session.control(_DEFERRABLE, budget)[-1].get_value(0, 0) == b"t"
+    deferrable = has_deferrable(session, budget)
     sequences = read_sequences(session, budget)
     session.control("ROLLBACK", budget)
     return Facts(sequences, deferrable)
+
+
+def has_deferrable(session: Session, budget: Budget) -> bool:
+    """Whether any constraint or trigger can wait for the end of a transaction."""
+    return session.control(_DEFERRABLE, budget)[-1].get_value(0, 0) == b"t"
 
 
 def read_sequences(session: Session, budget: Budget) -> tuple[Sequence, ...]:

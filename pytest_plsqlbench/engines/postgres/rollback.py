@@ -14,13 +14,14 @@ from pytest_plsqlbench.bench.observation import CallObservation, Observation
 from pytest_plsqlbench.engines.postgres import settings, state
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
-from pytest_plsqlbench.engines.postgres.facts import Sequence, read_sequences, restore
+from pytest_plsqlbench.engines.postgres.facts import Sequence, has_deferrable, read_sequences, restore
 from pytest_plsqlbench.engines.postgres.failure import Routines, diagnostic
 from pytest_plsqlbench.engines.postgres.rolled_test import GoneInTestError, RolledTest
 from pytest_plsqlbench.engines.postgres.scripts import calls_of, judges_state, reading
 from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
 from pytest_plsqlbench.engines.postgres.steps import (
     Guarded,
+    NeedsAutocommitError,
     TransactionLostError,
     Watched,
     no_savepoint,
@@ -156,7 +157,7 @@ class RollbackPlay:
             if not self._inert:
                 lines = tuple(session.output.lines)
                 self._shown[self._last] = msgspec.structs.replace(shown, lines=lines)
-                self._take_sequences(session)
+                self._look_around(session)
         except SessionGoneError as gone:
             failed = msgspec.structs.replace(shown, limit=gone.limit, lost=gone.limit is None)
         except ControlError as error:
@@ -174,9 +175,12 @@ class RollbackPlay:
         self._shown[self._last] = failed
         return failed
 
-    def _take_sequences(self, session: Session) -> None:
+    def _look_around(self, session: Session) -> None:
+        """See what a program that ran while it was installed has left."""
         try:
             session.control(settings.pin(("pg_catalog",)), self._harness())
+            if has_deferrable(session, self._harness()):
+                raise NeedsAutocommitError
             self._standing = read_sequences(session, self._harness())
             session.control(f"ROLLBACK TO SAVEPOINT {self._inner}", self._harness())
         except ControlError:  # a program keeps its own role from reading them
