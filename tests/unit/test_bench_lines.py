@@ -155,6 +155,11 @@ class TestLines:
             for reading in READINGS:
                 assert judge([expected], [actual], mode, reading, tolerance=0.001).passed == passes
 
+    def test_a_tolerance_is_for_numbers_not_for_formatting(self) -> None:
+        for expected, actual in (("a  1.0", "a 1.0"), ("a, 1", "a,1"), ("15-JAN-2024 1", "2024-01-15 1")):
+            assert not judge([expected], [actual], tolerance=0.5).passed
+            assert judge([expected], [actual], reading="normalized", tolerance=0.5).passed
+
     def test_a_tolerance_of_one_does_not_loosen_dates(self) -> None:
         assert not judge(["2024-01-15 10:30:00"], ["2025-01-15 10:30:00"], tolerance=1.0).passed
 

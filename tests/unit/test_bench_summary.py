@@ -169,6 +169,10 @@ def test_it_is_json_with_the_public_names() -> None:
     assert msgspec.json.decode(text, type=Summary) == summarize(ROWS)
 
 
+def test_half_covered() -> None:
+    assert summarize([turn("t1", PASS), turn("t2", status="missing")]).coverage.value == 0.5
+
+
 def test_nothing_at_all() -> None:
     summary = summarize([])
     assert (summary.model, summary.comparator, summary.metrics, summary.coverage.value) == (
