@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import get_args
 
 import pytest
@@ -263,6 +264,27 @@ def test_stated_values_that_differ(value: object, cell: Cell) -> None:
 def test_stated_values_without_the_types_of_the_database(value: object, cell: Cell) -> None:
     wanted, found = untyped([(stated_cell(value),)], [(cell,)])
     assert row_key(wanted[0], "published") == row_key(found[0], "published")
+
+
+def test_stated_dates_are_texts() -> None:
+    assert stated_cell(dt.date(2024, 1, 15)) == ("text", "2024-01-15")
+    assert stated_cell(dt.time(10, 30)) == ("text", "10:30:00")
+    assert stated_cell(dt.datetime(2024, 1, 15, 10, 30)) == ("text", "2024-01-15 10:30:00")  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-13-01 00:00:00+00",
+        "0001-01-01 00:00:00+01",
+        "9999-12-31 23:00:00-02",
+        "infinity",
+        "10000-01-01 00:00:00+00",
+    ],
+)
+def test_instants_beyond_the_calendar_are_compared_by_their_text(text: str) -> None:
+    assert same(("timestamptz", text), ("timestamptz", text))
+    assert not same(("timestamptz", text), ("timestamptz", "2024-01-01 00:00:00+00"))
 
 
 def test_a_stated_value_is_a_plain_value() -> None:
