@@ -67,12 +67,8 @@ class RowLines:
         self._width = width
         self._sizes = [1 + sum(text.count("\n") for text in texts) for texts in self._texts]
         self._in_order = order_keys is None
-        self._stretches: list[tuple[int, int]]
-        if order_keys is None:
-            self._stretches = [(place, place + 1) for place in range(len(rows))]
-        elif not order_keys:
-            self._stretches = [(0, len(rows))]
-        else:
+        self._stretches = [(0, len(rows))]
+        if order_keys:
             keys = [tuple([tie_key(row[column], reading) for column in order_keys]) for row in rows]
             self._stretches = list(tie_groups(keys))
         self.total = sum(self._sizes)
