@@ -150,23 +150,18 @@ def build_suite(folder: Path) -> int:
                 "variants": {"postgres": {"turns": turns}},
             }
         )
-    tables = [
-        {
-            "name": f"t{table}",
-            "columns": [
-                {"name": "id", "type": "integer", "nullable": False},
-                {"name": "parent", "type": "integer"},
-                {"name": "amount", "type": "numeric(12,2)"},
-                {"name": "label", "type": "varchar(40)"},
-            ],
-            "primary_key": ["id"],
-            "rows": [[i, max(1, i - 1), i * 1.25, f"row {i}"] for i in range(1, ROWS + 1)],
-        }
-        for table in range(TABLES)
-    ]
+    columns = {
+        "id": "integer",
+        "parent": "integer",
+        "amount": "numeric(12,2)",
+        "label": "varchar(40)",
+    }
+    content = [[i, max(1, i - 1), f"{i * 1.25:.2f}", f"row {i}"] for i in range(1, ROWS + 1)]
+    tables = {
+        f"t{table}": {"columns": columns, "primary_key": ["id"], "rows": content} for table in range(TABLES)
+    }
     (folder / "suite" / "fixtures").mkdir(parents=True)
-    fixture = {"name": "synthetic", "title": "Synthetic", "tables": tables}
-    (folder / "suite" / "fixtures" / "synthetic.yaml").write_text(json.dumps(fixture))
+    (folder / "suite" / "fixtures" / "synthetic.yaml").write_text(json.dumps({"tables": tables}))
     (folder / "suite" / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in predictions))
     (folder / "sample.jsonl").write_text(

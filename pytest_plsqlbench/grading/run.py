@@ -41,6 +41,7 @@ class Run:
         """
         self._addresses = {address.dialect: address for address in addresses}
         self._engines: dict[Dialect, Engine] = {}
+        self._broken: dict[tuple[int, str | None, Dialect], str] = {}
         limits = Limits(time=timeout)
         book = ReferenceBook(ReferenceCache(cache_root() / "references"), limits)
         self._grader = Grader(self._engine, book, worker=worker, reading=reading, limits=limits)
@@ -51,9 +52,13 @@ class Run:
         def database() -> Database | None:
             if task.database is None:
                 return None
+            key = (id(dataset), task.database, task.dialect)
+            if key in self._broken:  # a large description is not read again for every task, only to fail
+                raise DatabaseLoadError(self._broken[key])
             try:
                 return dataset.database(task)
             except UserError as error:
+                self._broken[key] = str(error)
                 raise DatabaseLoadError(str(error)) from None
 
         return self._grader.grade(task, turn, answers, database)
