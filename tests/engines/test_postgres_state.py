@@ -285,6 +285,15 @@ def test_a_deferred_violation_is_the_failure_of_the_call(play: Player, options: 
     assert codes == [None, "23505", None]
 
 
+def test_a_deferred_violation_is_that_of_its_own_call(play: Player) -> None:
+    calls = ("SELECT make(); INSERT INTO d VALUES (1), (1)", "SELECT make()", "INSERT INTO d VALUES (1)")
+    played = play(LATE, tests=(Test(name="t", calls=calls, on_error="continue"),))
+    assert played.flags == ()
+    codes = [call.error.code if call.error else None for call in played.tests[0].calls]
+    # the first call is two statements: the table stays, its rows do not
+    assert codes == ["23505", "42P07", None]
+
+
 def test_a_program_that_makes_deferrable_constraints_is_played_in_copies(play: Player) -> None:
     move = "UPDATE d SET i = 3 - i"
     test = judged("INSERT INTO d VALUES (1), (2)", move, "INSERT INTO d VALUES (1)", on_error="continue")
