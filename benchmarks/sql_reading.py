@@ -206,7 +206,7 @@ def _measure(dialect: Dialect, text: str) -> None:
     _time(f"{dialect}: ends_transactions", len(text), lambda: ends_transactions(text, dialect))
 
 
-_TRAP = 200_000
+_TRAP = 50_000
 TRAPS = {
     "open strings": "'x\n" * _TRAP + "'",
     "open alternative quotes": "q'[" * _TRAP,
