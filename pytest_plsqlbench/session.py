@@ -289,7 +289,11 @@ class BenchSession:
         terminalreporter.write_sep("=", summary_title(self._summary))
         files = f"{self._shown(self.store.path)}, summary.json beside it"
         for line in summary_lines(
-            self._summary, collected=self.collected, left_out=self.left_out, files=files
+            self._summary,
+            collected=self.collected,
+            left_out=self.left_out,
+            files=files,
+            flags=Counter(flag for result in self.store.results.values() for flag in result.flags),
         ):
             terminalreporter.write_line(line)
 
