@@ -65,10 +65,10 @@ def pytest_collect_file(file_path, parent):
 """
 
 COPIES_PLUGIN = '''
-"""Plays every turn in a template copy."""
-from pytest_plsqlbench.engines.postgres import isolation
+"""Throws the lane's copy of the template away after every play, so that each turn pays for one."""
+from pytest_plsqlbench.engines.postgres.lane import PostgresLane
 
-isolation.needs_copy = lambda *args, **kwargs: "always"
+PostgresLane._tidy = lambda self, copy, play, played: self._discard(copy.template)
 '''
 
 FIRST_TEST_PLUGIN = '''
@@ -246,6 +246,7 @@ def main() -> None:
                     times.setdefault("drift", []).append(drift(folder / "reports" / "results.jsonl"))
             times.setdefault("first test", []).append(first_test(runner, grading))
         median = {key: statistics.median(values) for key, values in times.items()}
+        report(median, cold, turns)
         (folder / "suite" / "tasks.jsonl").unlink()
         (folder / "sample.jsonl").rename(folder / "suite" / "tasks.jsonl")
         sample = len((folder / "suite" / "tasks.jsonl").read_text().splitlines())
@@ -253,18 +254,16 @@ def main() -> None:
         runner.seconds("suite", *gold, expect=f"{sample} passed")
         ours = runner.seconds("suite", *gold, expect=f"{sample} passed")
         copies = runner.seconds("suite", *gold, "-p", "copies_plugin", expect=f"{sample} passed")
-        start = runner.seconds("suite", *gold, "-k", "single-0000", expect="1 passed")
-    report(median, cold, (copies - start) / (ours - start) if ours > start else float("inf"), turns)
-    copied = (copies - start) / sample * turns
-    print(
-        f"template copy a turn, -n 2, scaled from {sample} turns: {copied:.1f} s, "
-        f"{copied / median['-n 2']:.1f} x ours"
-    )
+        copied = median["-n 2"] + (copies - ours) / sample * turns
+        ratio = copied / median["-n 2"]
+        verdict = "held" if ratio >= COPY_LIMIT else "MISSED"
+        print(f"{'template copy a turn':<26}{ratio:6.1f} x -n 2, scaled from {sample} turns: {copied:.0f} s")
+        print(f"{'':<26}{'':6} goal >= {COPY_LIMIT:.0f}: {verdict}")
 
 
-def report(median: dict[str, float], cold: float, sample_ratio: float, turns: int) -> None:
+def report(median: dict[str, float], cold: float, turns: int) -> None:
     """Print figures and goals."""
-    print(f"{turns} turns, 3 tests each; medians of whole-process wall seconds")
+    print(f"{turns} turns, 3 tests each; medians of whole-process wall seconds", flush=True)
     for key in ("empty items -n 0", "-n 0", "empty items -n 2", "-n 2"):
         print(f"{key:<20}{median[key]:8.2f} s")
     print(f"{'-n 2, cold cache':<20}{cold:8.2f} s   {cold / median['empty items -n 2']:.2f} x empty items")
@@ -276,8 +275,6 @@ def report(median: dict[str, float], cold: float, sample_ratio: float, turns: in
     for key, ratio in ratios.items():
         verdict = "held" if ratio <= LIMITS[key] else "MISSED"
         print(f"{key:<26}{ratio:6.2f}   goal <= {LIMITS[key]}: {verdict}")
-    verdict = "held" if sample_ratio >= COPY_LIMIT else "MISSED"
-    print(f"{'template copies / ours':<26}{sample_ratio:6.1f}   goal >= {COPY_LIMIT:.0f}: {verdict}")
     verdict = "held" if median["first test"] <= FIRST_TEST_LIMIT else "MISSED"
     seconds = f"{median['first test']:6.2f} s goal <= {FIRST_TEST_LIMIT:.0f} s"
     print(f"{'start to first test':<26}{seconds}: {verdict}")
