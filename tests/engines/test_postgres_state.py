@@ -256,8 +256,10 @@ def test_deferrable_constraints_are_checked_when_a_statement_ends(engine: Any, s
             swap,
             "INSERT INTO log(message) VALUES ('a')",
             # only the end of the block counts
-            "DO $$ BEGIN INSERT INTO log(message) VALUES ('a');"
-            " DELETE FROM log WHERE ctid = (SELECT max(ctid) FROM log); END $$",
+            (
+                "DO $$ BEGIN INSERT INTO log(message) VALUES ('a');"
+                " DELETE FROM log WHERE ctid = (SELECT max(ctid) FROM log); END $$"
+            ),
         )
         played = lane.play(Play("candidate", (), (judged(*calls, on_error="continue"),), deferred))
         codes = [call.error.code if call.error else None for call in played.tests[0].calls]
