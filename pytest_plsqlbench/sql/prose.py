@@ -16,7 +16,8 @@ FENCES = ("```", "~~~")
 _PROCEDURAL = frozenset(
     (
         "ASSERT", "CASE", "CONTINUE", "ELSE", "ELSIF", "ELSEIF", "EXCEPTION", "EXIT", "FOR", "FOREACH",
-        "FORALL", "GET", "GOTO", "IF", "LOOP", "NULL", "OPEN", "PERFORM", "PRAGMA", "RAISE", "RETURN", "WHEN", "WHILE",
+        "FORALL", "GET", "GOTO", "IF", "LOOP", "NULL", "OPEN", "PERFORM", "PRAGMA", "RAISE", "RETURN", "WHEN",
+        "WHILE",
     )
 )  # fmt: skip
 """Words that begin statements of procedural code."""

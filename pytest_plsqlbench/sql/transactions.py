@@ -8,7 +8,7 @@ here is yes, which costs time, never truth.
 from __future__ import annotations
 
 from pytest_plsqlbench.bench.task import Dialect
-from pytest_plsqlbench.sql.lexer import Token, string_content, tokenize
+from pytest_plsqlbench.sql.lexer import Lexer, Token, string_content, tokenize
 from pytest_plsqlbench.sql.psql import PostgresReader
 from pytest_plsqlbench.sql.statement import ScriptStatement
 
@@ -70,7 +70,7 @@ def ends_transactions(text: str, dialect: Dialect) -> bool:
 
 def _stands_out(statement: ScriptStatement) -> bool:
     """Whether a statement of a script controls transactions, or needs or refuses one."""
-    return statement.kind == "transaction" or statement.text.split(None, 1)[0].upper() in _OUTSIDE
+    return statement.kind == "transaction" or next(iter(Lexer(statement.text, "postgres"))).value in _OUTSIDE
 
 
 def _controls(tokens: list[Token]) -> bool:

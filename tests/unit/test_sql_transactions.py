@@ -28,6 +28,7 @@ def routine(body: str, quote: str = "$$") -> str:
         "SET LOCAL a = 1",
         "SET CONSTRAINTS ALL DEFERRED",
         "LOCK TABLE t",
+        "lock/**/table t",
         "DECLARE c CURSOR FOR SELECT 1",
         "VACUUM t",
         "DISCARD ALL",
