@@ -156,12 +156,16 @@ def build_suite(folder: Path) -> int:
         "amount": "numeric(12,2)",
         "label": "varchar(40)",
     }
-    content = [[i, max(1, i - 1), f"{i * 1.25:.2f}", f"row {i}"] for i in range(1, ROWS + 1)]
+    content = "".join(f"{i},{max(1, i - 1)},{i * 1.25:.2f},row {i}\n" for i in range(1, ROWS + 1))
     tables = {
-        f"t{table}": {"columns": columns, "primary_key": ["id"], "rows": content} for table in range(TABLES)
+        f"t{table}": {"columns": columns, "primary_key": ["id"], "rows": f"t{table}.csv"}
+        for table in range(TABLES)
     }
-    (folder / "suite" / "fixtures").mkdir(parents=True)
-    (folder / "suite" / "fixtures" / "synthetic.yaml").write_text(json.dumps({"tables": tables}))
+    fixtures = folder / "suite" / "fixtures"
+    fixtures.mkdir(parents=True)
+    (fixtures / "synthetic.yaml").write_text(json.dumps({"tables": tables}))
+    for table in range(TABLES):
+        (fixtures / f"t{table}.csv").write_text(f"{','.join(columns)}\n{content}")
     (folder / "suite" / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in predictions))
     (folder / "sample.jsonl").write_text(
