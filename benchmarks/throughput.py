@@ -86,17 +86,16 @@ def pytest_runtest_logstart(nodeid, location):
 
 
 def program(number: int) -> str:
-    """A tiny program: counts, updates and prints."""
-    table = f"t{number % TABLES}"
-    return f"""CREATE OR REPLACE FUNCTION bench_{number}(p_from integer) RETURNS integer
+    """A tiny program: reads a row, changes it, prints and returns."""
+    table = f"synthetic.t{number % TABLES}"
+    return f"""CREATE OR REPLACE FUNCTION bench_{number}(p_id integer) RETURNS numeric
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_count integer;
+  v_amount numeric;
 BEGIN
-  SELECT count(*) INTO v_count FROM synthetic.{table} WHERE id BETWEEN p_from AND p_from + {number % 50};
-  UPDATE synthetic.{table} SET amount = amount + 1 WHERE id BETWEEN p_from AND p_from + 4;
-  RAISE NOTICE 'counted %', v_count;
-  RETURN v_count + {number % 7};
+  UPDATE {table} SET amount = amount + {number % 7} WHERE id = p_id RETURNING amount INTO v_amount;
+  RAISE NOTICE 'amount %', v_amount;
+  RETURN v_amount;
 END;
 $$;
 """
@@ -105,10 +104,10 @@ $$;
 def turn(number: int) -> dict[str, object]:
     """One turn with three tests."""
     tests = [
-        {"name": f"from {start}", "call": f"SELECT bench_{number}({start});", "compare": ["lines", "value"]}
+        {"name": f"row {start}", "call": f"SELECT bench_{number}({start});", "compare": ["lines", "value"]}
         for start in (1, 500, 990)
     ]
-    return {"prompt": f"Count rows of t{number % TABLES}.", "reference": program(number), "tests": tests}
+    return {"prompt": f"Raise an amount of t{number % TABLES}.", "reference": program(number), "tests": tests}
 
 
 def build_suite(folder: Path) -> int:
