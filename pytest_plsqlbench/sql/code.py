@@ -79,8 +79,8 @@ class CodeStatement:
     token: Token
     """Its first token, for the position."""
     detail: str = ""
-    """``for``: ``range``, ``query``, ``dynamic`` or ``cursor``; ``raise``: what is raised; ``return``:
-    ``next`` or ``query``; SQL: ``into``, ``bulk`` or nothing."""
+    """``for``: ``range``, ``query``, ``dynamic``, ``cursor`` or ``collection``; ``raise``: what is raised;
+    ``return``: ``next`` or ``query``; SQL: ``into``, ``bulk`` or nothing."""
 
 
 @dataclass(slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from pytest_plsqlbench.sql.code import Code, CodeStatement
 from pytest_plsqlbench.sql.lexer import Token
 from pytest_plsqlbench.sql.unit import ProgramUnit
-from pytest_plsqlbench.sql.units import Program, program_tokens
+from pytest_plsqlbench.sql.units import Program, program_tokens, statement_tokens
 
 CONSTRUCTS = (
     "procedure",
@@ -122,6 +122,13 @@ def _of_unit(unit: ProgramUnit) -> Iterator[str]:
 def _calls_itself(unit: ProgramUnit) -> bool:
     """Whether the name of a routine is called between its own header and its end."""
     code = unit.code
+    if unit.body is not None and unit.name is not None:
+        name = unit.name.name.upper()
+        return any(
+            _is_call_of(tokens, at, name, _qualifiers(unit))
+            for tokens in (statement_tokens(statement, "postgres") for statement in unit.body.statements)
+            for at in range(len(tokens))
+        )
     names: list[tuple[str, int, int]] = []
     if unit.kind in {"function", "procedure"} and unit.name is not None and code.routines:
         start = max(code.routines[0].header_end, 0)
@@ -137,11 +144,32 @@ def _calls_itself(unit: ProgramUnit) -> bool:
     alone = {
         name: (start, end) for name, start, end in names if counts[name] == 1
     }  # overloads call each other
+    qualifiers = _qualifiers(unit) | set(counts)  # a routine may stand before what is declared in it
     for at in range(1, len(code.tokens) - 1):
-        start, end = alone.get(code.tokens[at].value.upper(), (at, at))
-        if start < at < end and code.tokens[at + 1].value == "(" and code.tokens[at - 1].value != "END":
+        name = code.tokens[at].value.upper()
+        start, end = alone.get(name, (at, at))
+        if start < at < end and _is_call_of(code.tokens, at, name, qualifiers):
             return True
     return False
+
+
+def _qualifiers(unit: ProgramUnit) -> set[str]:
+    """What may stand before the name of a routine of the unit: the package or type, or the schema."""
+    if unit.name is None:
+        return set()
+    within = unit.name.name if unit.kind in {"package_body", "type_body"} else unit.name.schema
+    return {within.upper()} if within else set()
+
+
+def _is_call_of(tokens: Sequence[Token], at: int, name: str, qualifiers: Collection[str]) -> bool:
+    """Whether a routine is called at this token, by its name, alone or with a qualifier before it."""
+    following = tokens[at + 1].value if at + 1 < len(tokens) else ""
+    if tokens[at].value.strip('"').upper() != name.strip('"') or following != "(":
+        return False
+    before = tokens[at - 1].value if at else ""
+    if before == ".":
+        return at > 1 and tokens[at - 2].value.strip('"').upper() in qualifiers
+    return before not in {"END", "INTO"}
 
 
 def _of_code(code: Code) -> Iterator[str]:
@@ -155,6 +183,8 @@ def _of_code(code: Code) -> Iterator[str]:
             yield "bulk_processing"
         if statement.kind == "select" and statement.detail:
             yield "select_into"
+        if statement.kind == "for" and statement.detail == "collection":
+            yield "collection"
         if statement.kind == "for" and statement.detail in {"query", "cursor", "dynamic"}:
             yield "cursor_for_loop"
             if statement.detail == "dynamic":
@@ -182,6 +212,18 @@ def _of_declarations(code: Code) -> Iterator[str]:
             yield from _declared_type(code.tokens[declaration.start : declaration.end])
         elif declaration.kind == "pragma" and declaration.name == "AUTONOMOUS_TRANSACTION":
             yield "autonomous_transaction"
+        elif declaration.kind in {"variable", "constant"}:
+            yield from _declared_array(code.tokens[declaration.start : declaration.end])
+
+
+def _declared_array(tokens: Sequence[Token]) -> Iterator[str]:
+    """An array of PL/pgSQL: brackets or ARRAY in the type, not in the value after it."""
+    for token in tokens[1:]:
+        if token.value in {":=", "=", "DEFAULT"}:
+            return
+        if token.value in {"[", "ARRAY"}:
+            yield "collection"
+            return
 
 
 def _declared_type(tokens: Sequence[Token]) -> Iterator[str]:

@@ -89,7 +89,7 @@ class HeaderReader(NestReader):
             return
         if word == "CALL":
             self.code.routines[0].header_end = self._here
-            self._handler = self._flat
+            self._handler = self._trigger_call
         elif word == "TRIGGER" and self._word == "COMPOUND":
             self.code.routines[0].header_end = self._here
             self._stack.append(Frame(Nest.MEMBERS, 0, -1, closes_routine=True))

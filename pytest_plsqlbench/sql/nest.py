@@ -84,6 +84,11 @@ class NestReader(ABC):
         if word == ";":
             self.code.complete = True
 
+    def _trigger_call(self, word: str) -> None:
+        """The call that is a trigger's body; the server takes it without a semicolon, too."""
+        if word == ";":
+            self.code.complete = True
+
     def _count_parens(self, word: str) -> None:
         if word == "(":
             self._parens += 1

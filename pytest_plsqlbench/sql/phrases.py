@@ -56,6 +56,8 @@ _CHANGES: dict[str, StatementWord] = {
     "DELETE": "delete",
     "MERGE": "merge",
 }
+_COLLECTIONS = frozenset(("INDICES", "VALUES", "PAIRS"))
+"""Before OF: a FOR loop runs over a collection (Oracle 21c)."""
 _QUERIES = frozenset(("SELECT", "WITH", "VALUES", "TABLE", "("))
 
 
@@ -128,7 +130,7 @@ def _into(tokens: Sequence[Token], start: int, end: int) -> str:
 
 
 def for_detail(tokens: Sequence[Token], start: int, end: int) -> str:
-    """What a FOR loop runs over: ``range``, ``query``, ``dynamic`` or ``cursor``."""
+    """What a FOR loop runs over: ``range``, ``query``, ``dynamic``, ``cursor`` or ``collection``."""
     depth, after_in = 0, -1
     for at in range(start, end):
         value = tokens[at].value
@@ -143,6 +145,8 @@ def for_detail(tokens: Sequence[Token], start: int, end: int) -> str:
     if after_in < 0 or after_in >= end:
         return ""
     first = tokens[after_in].value
+    if first in _COLLECTIONS and after_in + 1 < end and tokens[after_in + 1].value == "OF":
+        return "collection"
     if first == "EXECUTE":
         return "dynamic"
     if first == "(":

@@ -129,9 +129,7 @@ _QUERIES = frozenset(("SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", 
 
 
 def _arguments(tokens: Sequence[Token], dialect: Dialect) -> dict[int, tuple[int, int, tuple[str, ...]]]:
-    """For each opening parenthesis: where it goes on after the closing one, the number of arguments inside,
-    and the names of those passed by name.
-    """
+    """For each opening parenthesis the place after the closing one, the number of arguments, their names."""
     found: dict[int, tuple[int, int, tuple[str, ...]]] = {}
     opened: list[tuple[int, int, list[str]]] = []  # where, commas so far, names so far
     for at, token in enumerate(tokens):

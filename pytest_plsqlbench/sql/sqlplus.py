@@ -85,16 +85,23 @@ class OracleReader(Cursor):
         else:
             self._plain(first, first, kind)
 
-    def _plain(self, first: Token, last: Token, kind: StatementKind) -> None:
-        """Plain SQL, up to ``;``, a lone ``/`` or the end."""
+    def _plain(self, first: Token, last: Token, kind: StatementKind) -> bool:
+        """Plain SQL, up to ``;``, a lone ``/`` or the end; whether a ``;`` ended it."""
         while (entry := self.next()) is not None:
             token, fresh = entry
             value = token.value
             if value == ";" or (value == "/" and fresh and self._rest_is_blank(token)):
                 self._emit(first, last, kind)
-                return
+                return bool(value == ";")
             last = token
         self._emit(first, last, kind)
+        return False
+
+    def _pass_slash(self) -> None:
+        """A query that declares functions is run by the ``/`` after it, as a block is, not by its ``;``."""
+        entry = self.peek()
+        if entry is not None and entry[1] and entry[0].value == "/" and self._rest_is_blank(entry[0]):
+            self.next()
 
     def _unit(self, first: Token, kind: StatementKind, structure: Structure, *, query: bool = False) -> None:
         """A PL/SQL unit, up to a lone ``/``, or to its own end where that is missing."""
@@ -124,7 +131,8 @@ class OracleReader(Cursor):
             elif query and structure.between_members and token.value not in {"FUNCTION", "PROCEDURE"}:
                 self.back(entry)
                 self.codes[first.offset] = structure.finish()
-                self._plain(first, last, "query")
+                if self._plain(first, last, "query"):
+                    self._pass_slash()
                 return
             if not stray:
                 structure.feed(token)
@@ -151,7 +159,10 @@ class OracleReader(Cursor):
             self.find(
                 "missing_semicolon", "the last END of the unit has no semicolon after it", last, "error"
             )
-        elif not structure.complete and not structure.foreign and kind != "create_type":
+        elif (
+            not (structure.complete or structure.needs_no_semicolon or structure.foreign)
+            and kind != "create_type"
+        ):
             message = f"the unit that begins at line {first.line} is not closed here"
             self.find("unclosed_unit", message, last, "error" if recovered else "warning")
         self._emit(first, last, kind, recovered=recovered)

@@ -46,6 +46,11 @@ class Structure(HeaderReader):
         )
 
     @property
+    def needs_no_semicolon(self) -> bool:
+        """Whether it is whole as it stands: a trigger whose body is a call."""
+        return self._handler == self._trigger_call and self._word not in {"CALL", "."}
+
+    @property
     def after_semicolon(self) -> bool:
         """Whether a semicolon was the last thing."""
         return bool(self.code.tokens) and self.code.tokens[-1].value == ";"

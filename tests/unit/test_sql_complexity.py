@@ -198,3 +198,55 @@ def test_constructs(text: str, dialect: Dialect, labels: list[str]) -> None:
 def test_overloads_that_call_each_other_are_no_recursion() -> None:
     text = "CREATE PACKAGE BODY p IS PROCEDURE a(x t) IS BEGIN b; END; PROCEDURE a IS BEGIN a(1); END; END;"
     assert "recursion" not in constructs(read_program(text, "oracle"))
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "recursive"),
+    [
+        ("CREATE FUNCTION f(a INT) RETURN INT IS BEGIN RETURN f(1); END;", "oracle", True),
+        ("CREATE FUNCTION f(a INT) RETURN INT IS BEGIN RETURN x.f(1); END;", "oracle", False),
+        ("CREATE FUNCTION hr.f(a INT) RETURN INT IS BEGIN RETURN hr.f(1); END;", "oracle", True),
+        ("CREATE PACKAGE BODY k IS PROCEDURE f(a INT) IS BEGIN k.f(1); END; END;", "oracle", True),
+        ("CREATE PACKAGE BODY k IS PROCEDURE f(a INT) IS BEGIN j.f(1); END; END;", "oracle", False),
+        (
+            "CREATE PROCEDURE p IS PROCEDURE q(a INT) IS BEGIN p.q(1); END; BEGIN q(1); END;",
+            "oracle",
+            True,
+        ),
+        ("CREATE FUNCTION g(n int) RETURNS int LANGUAGE sql AS $$ SELECT n * g(n - 1) $$", "postgres", True),
+        ("CREATE FUNCTION g(n int) RETURNS int RETURN n * g(n - 1)", "postgres", True),
+        ("CREATE FUNCTION g(n int) RETURNS int LANGUAGE sql AS $$ SELECT x.g(n) $$", "postgres", False),
+        (
+            "CREATE FUNCTION g() RETURNS void LANGUAGE sql AS $$ INSERT INTO g(a) SELECT 1 $$",
+            "postgres",
+            False,
+        ),
+        (
+            "CREATE FUNCTION s.g(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN s.g(1); END $$",
+            "postgres",
+            True,
+        ),
+    ],
+)
+def test_recursion_is_a_call_of_the_routine_itself(text: str, dialect: Dialect, recursive: bool) -> None:
+    assert ("recursion" in constructs(read_program(text, dialect))) is recursive
+
+
+@pytest.mark.parametrize(
+    ("declaration", "array"),
+    [
+        ("a int[]", True),
+        ("a t.b%TYPE[] := x", True),
+        ("a int ARRAY[3]", True),
+        ("a int := b[1]", False),
+        ("a int DEFAULT b[1]", False),
+    ],
+)
+def test_arrays_are_collections(declaration: str, array: bool) -> None:
+    program = read_program(f"DO $$ DECLARE {declaration}; BEGIN NULL; END $$", "postgres")
+    assert ("collection" in constructs(program)) is array
+
+
+def test_loops_over_collections_are_no_cursor_loops() -> None:
+    labels = constructs(read_program("BEGIN FOR i IN INDICES OF x LOOP NULL; END LOOP; END;", "oracle"))
+    assert labels == ("anonymous_block", "collection", "loop")

@@ -180,6 +180,28 @@ def test_a_second_slash_does_not_run_the_statement_again() -> None:
     assert codes(script) == ["slash_ignored", "slash_ignored"]
 
 
+@pytest.mark.parametrize("body", ["CALL log_it(:new.x)", "CALL pk.log_it", "CALL log_it(:new.x);"])
+def test_a_trigger_may_be_a_call(body: str) -> None:
+    trigger = f"CREATE TRIGGER t2 AFTER INSERT ON e FOR EACH ROW {body}"
+    script = oracle(f"{trigger}\n/\nSELECT 1 FROM dual;")
+    assert sent(script) == [trigger, "SELECT 1 FROM dual"]
+    assert codes(script) == []
+
+
+@pytest.mark.parametrize("body", ["CALL", "CALL pk.", "BEGIN NULL;"])
+def test_a_trigger_with_half_a_body_is_not_closed(body: str) -> None:
+    assert codes(oracle(f"CREATE TRIGGER t2 AFTER INSERT ON e {body}\n/\n")) == ["unclosed_unit"]
+
+
+def test_the_slash_after_a_query_that_declares_functions_runs_it() -> None:
+    query = "WITH FUNCTION f(x NUMBER) RETURN NUMBER IS BEGIN RETURN x; END; SELECT f(1) FROM dual"
+    for ending, findings in ((";\n/", []), ("\n/", []), (";\n/\n/", ["slash_ignored"]), (";", [])):
+        script = oracle(f"{query}{ending}\nSELECT 2 FROM dual;")
+        assert sent(script) == [query, "SELECT 2 FROM dual"]
+        assert codes(script) == findings
+    assert codes(oracle(f"{query}\n/\n/\n")) == ["slash_ignored"]
+
+
 # -- Oracle: the client --------------------------------------------------------------------------------------
 
 
