@@ -53,6 +53,16 @@ FUNCTIONS: dict[Dialect, dict[str, frozenset[str]]] = {
 }
 """Functions, by what they reach. Sources: PostgreSQL manual, 9.28; Oracle SQL Language Reference."""
 
+MEMBERS = {
+    "DBMS_LOB": _words(
+        "FILEOPEN FILEEXISTS FILEGETNAME FILEISOPEN LOADFROMFILE LOADBLOBFROMFILE LOADCLOBFROMFILE"
+    )
+}
+"""Oracle: routines out of bounds of packages that are else allowed."""
+
+SETTINGS = frozenset(("role", "session_authorization"))
+"""PostgreSQL: settings that say whose session it is."""
+
 STATEMENTS: dict[Dialect, dict[str, tuple[tuple[str, ...], ...]]] = {
     "oracle": {
         "users": (
@@ -65,7 +75,8 @@ STATEMENTS: dict[Dialect, dict[str, tuple[tuple[str, ...], ...]]] = {
             ("ALTER", "SYSTEM"), ("ALTER", "DATABASE"), ("ALTER", "PLUGGABLE"), ("CREATE", "DATABASE"),
             ("CREATE", "PLUGGABLE"), ("DROP", "DATABASE"), ("DROP", "PLUGGABLE"), ("CREATE", "TABLESPACE"),
             ("ALTER", "TABLESPACE"), ("DROP", "TABLESPACE"), ("FLASHBACK", "DATABASE"),
-            ("CREATE", "CONTROLFILE"),
+            ("CREATE", "CONTROLFILE"), ("PURGE", "RECYCLEBIN"), ("PURGE", "DBA_RECYCLEBIN"),
+            ("PURGE", "TABLESPACE"), ("CREATE", "PUBLIC", "SYNONYM"), ("DROP", "PUBLIC"),
             ("CREATE", "SPFILE"), ("CREATE", "PFILE"), ("CREATE", "UNDO"),
         ),
         "files": (("CREATE", "DIRECTORY"), ("CREATE", "LIBRARY"), ("CREATE", "JAVA"), ("DROP", "DIRECTORY")),

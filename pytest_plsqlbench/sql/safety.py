@@ -18,6 +18,7 @@ from pytest_plsqlbench.sql.dynamic import HOLE, SpokenText, called_texts, run_te
 from pytest_plsqlbench.sql.forbidden import EXPLANATIONS, FUNCTIONS, LANGUAGES, PACKAGES, STATEMENTS
 from pytest_plsqlbench.sql.known_names import Locals, after_name, known_names
 from pytest_plsqlbench.sql.lexer import Token
+from pytest_plsqlbench.sql.reach import reached, sequence_changes
 from pytest_plsqlbench.sql.signature import read_name
 from pytest_plsqlbench.sql.units import Program, read_program, statement_tokens
 
@@ -146,6 +147,11 @@ class _Checker:
     def _names(self, tokens: Sequence[Token], hidden: Locals | None = None) -> Iterator[Violation]:
         packages, functions = PACKAGES[self._dialect], FUNCTIONS[self._dialect]
         names = known_names(tokens, self._dialect)
+        for found in reached(tokens, names, self._dialect, self._own):
+            yield _violation(*found)
+        if self._access == "read":
+            for found in sequence_changes(tokens, names, self._dialect, self._own):
+                yield _violation(*found)
         for at in range(len(tokens) - 1):
             name = names[at]
             after = after_name(tokens, at)
@@ -186,14 +192,16 @@ class _Checker:
                 if tuple(words[: len(shape)]) == shape:
                     yield _violation(rule, " ".join(shape), tokens[0])
                     return
-        if words[:1] in (["CREATE"], ["ALTER"], ["DROP"], ["TRUNCATE"], ["COMMENT"]):
+        if words[0] in _DDL_VERBS:
             yield from self._ddl(words[0], tokens)
         elif self._access == "read":
             yield from self._changes(words, tokens)
 
     def _ddl(self, verb: str, tokens: Sequence[Token]) -> Iterator[Violation]:
         kind, at = _object_kind(tokens)
-        name, _ = read_name(tokens, at, len(tokens), self._dialect)
+        if verb == "CREATE" and kind in {"INDEX", "SYNONYM"}:
+            yield from self._on_foreign(kind, tokens, at)
+        name, after = read_name(tokens, at, len(tokens), self._dialect)
         if name is None:
             return
         shown = f"{verb} {kind} {name}".replace("  ", " ")
@@ -203,11 +211,31 @@ class _Checker:
                 yield _violation("foreign_schema", shown, tokens[0])
             if kind == "TRIGGER" and self._dialect == "oracle" and _on_schema(tokens):
                 yield _violation("system_trigger", shown, tokens[0])
-        elif name.name not in (self._made.schemas if kind == "SCHEMA" else self._own) and kind not in {
-            "SESSION",
-            "INDEX",
-        }:
-            yield _violation("foreign_object", shown, tokens[0])
+            return
+        own = self._made.schemas if kind == "SCHEMA" else self._own
+        while name is not None:
+            if name.name not in own and kind not in {"SESSION", "INDEX"}:
+                yield _violation("foreign_object", f"{verb} {kind} {name}".replace("  ", " "), tokens[0])
+            if verb not in {"DROP", "TRUNCATE"} or after >= len(tokens) or tokens[after].value != ",":
+                return
+            name, after = read_name(tokens, after + 1, len(tokens), self._dialect)
+
+    def _on_foreign(self, kind: str, tokens: Sequence[Token], at: int) -> Iterator[Violation]:
+        """An index on a table, or a synonym for something, that the program did not create."""
+        opener = "ON" if kind == "INDEX" else "FOR"
+        while at < len(tokens) and tokens[at].value != opener:
+            at += 1
+        at += 1
+        while at < len(tokens) and tokens[at].value in {"ONLY", "CLUSTER"}:
+            at += 1
+        target, _ = read_name(tokens, at, len(tokens), self._dialect)
+        if target is None or (target.name in self._own and target.schema != "SYS"):
+            return
+        if kind == "INDEX":
+            yield _violation("foreign_object", f"CREATE INDEX ON {target}", tokens[0])
+        for rule, listed in PACKAGES[self._dialect].items():
+            if kind == "SYNONYM" and target.name in listed:
+                yield _violation(rule, f"CREATE SYNONYM FOR {target}", tokens[0])
 
     def _changes(self, words: Sequence[str], tokens: Sequence[Token]) -> Iterator[Violation]:
         """Changes of rows and locks, where the task only reads."""
@@ -263,6 +291,7 @@ def _judged(spoken: SpokenText, inside: _Checker | None) -> Iterator[Violation]:
         yield _violation("dynamic_sql", "dynamic SQL", spoken.at, severity="note")
 
 
+_DDL_VERBS = frozenset(("CREATE", "ALTER", "DROP", "TRUNCATE", "COMMENT", "FLASHBACK", "PURGE"))
 _TARGET_BEFORE = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE"))
 _SKIPPED = frozenset(("INTO", "FROM", "ONLY", "TABLE", "ALL", "FIRST"))
 
