@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from pytest_plsqlbench.bench.task import Dialect
-from pytest_plsqlbench.servers import leftovers
+from pytest_plsqlbench.servers import container_sweep
 from pytest_plsqlbench.servers.address import ServerAddress
 from pytest_plsqlbench.servers.daemon import (
     LOOPBACK,
@@ -129,7 +129,7 @@ class ContainerServer:
         daemon = Daemon.connect(spec.instead)
         try:
             with faults(spec.instead):
-                for name in leftovers.sweep_at(daemon):
+                for name in container_sweep.sweep_at(daemon):
                     tell(f"removed the container {name} of a run that is dead")
                 daemon.ensure_image(_full_name(spec.image), pull=pull, option=spec.option, notify=tell)
             running = _Running(spec, daemon, tell)
@@ -201,14 +201,14 @@ class _Running:
         """Create and start the container; what the Docker libraries raise passes through."""
         from testcontainers.core.container import DockerContainer  # noqa: PLC0415
 
-        self._warden = _start_warden(leftovers.label_filter(self.run_id, self._owner))
+        self._warden = _start_warden(container_sweep.label_filter(self.run_id, self._owner))
         bind, _host = self._daemon.published()
         self._wrapper = DockerContainer(
             self.spec.image,
             name=self.name,
             env=dict(self.spec.environment),
             command=list(self.spec.command) or None,  # type: ignore[arg-type]
-            labels=leftovers.labels(self.run_id, self._owner),
+            labels=container_sweep.labels(self.run_id, self._owner),
             mem_limit=self.spec.memory,
             memswap_limit=self.spec.memory,
             **self.spec.host_settings,
@@ -328,14 +328,14 @@ class _Running:
     def _remove(self) -> None:
         """Remove by label: the creation may have been interrupted before we were told of the container."""
         self._daemon.client.api.timeout = _REMOVAL
-        wanted = {"label": leftovers.label_filter(self.run_id, self._owner)}
+        wanted = {"label": container_sweep.label_filter(self.run_id, self._owner)}
         unsure = self._wrapper is not None and self._container is None
         last = time.monotonic() + (2.0 if unsure else 0.0)
         while True:
             for container in self._daemon.client.containers.list(
                 all=True, filters=wanted, ignore_removed=True
             ):
-                leftovers.remove(container)
+                container_sweep.remove(container)
                 unsure = False
             if not unsure or time.monotonic() > last:
                 return

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.servers.container import (
@@ -31,7 +34,8 @@ MEMORY = 4 << 30
 """Two GB are the documented least, and no longer enough for the 23ai images."""
 
 _SERVICES = ("FREEPDB1", "XEPDB1")
-_UNKNOWN_SERVICE = (12514, 12505)
+_UNKNOWN_SERVICE = frozenset(("DPY-6001", "DPY-6003", "ORA-12514", "ORA-12505"))
+"""The listener does not know the service (yet): the driver's own codes, and the listener's."""
 Connect = Callable[[str], "Connection"]
 
 
@@ -89,6 +93,12 @@ def services_of(image: str) -> tuple[str, ...]:
     return _SERVICES[::-1] if "xe" in name.split(":", 1)[0].replace("_", "-").split("-") else _SERVICES
 
 
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    reason: str
+    unknown_service: bool
+
+
 class OracleProbe:
     """Logs in as SYSTEM, at the service that the database turns out to have."""
 
@@ -106,24 +116,34 @@ class OracleProbe:
 
     def __call__(self, place: Place) -> Login:
         """One attempt at each service, until one is known to the listener."""
-        import oracledb  # noqa: PLC0415 (only where a server starts)
-
-        said = ""
+        said = []
         for service in self._services:
             conninfo = f"system/{self._password}@{place.host}:{place.port}/{service}"
+            login = self._attempt(conninfo)
+            if isinstance(login, Login):
+                return login
+            said.append(f"{service}: {login.reason}")
+            if not login.unknown_service:
+                break
+        raise NotYetError("; ".join(said))
+
+    def _attempt(self, conninfo: str) -> Login | _Refusal:
+        import oracledb  # noqa: PLC0415 (only where a server starts)
+
+        with warnings.catch_warnings():
+            # the driver forgets to close the socket of a login that was cut short
+            warnings.simplefilter("ignore", ResourceWarning)
             try:
                 connection = self._connect(conninfo)
             except oracledb.Error as error:
-                reason = f"{service}: {_shown(error)}"
-                said = f"{said}; {reason}" if said else reason
-                if not _unknown_service(error):
-                    break
-                continue
-            try:
-                return Login(conninfo, str(connection.version))
-            finally:
-                connection.close()
-        raise NotYetError(said)
+                refusal = _Refusal(_shown(error), _unknown_service(error))
+            else:
+                try:
+                    return Login(conninfo, str(connection.version))
+                finally:
+                    connection.close()
+            gc.collect()
+            return refusal
 
 
 def _connect(conninfo: str) -> Connection:
@@ -134,8 +154,7 @@ def _connect(conninfo: str) -> Connection:
 
 def _unknown_service(error: Exception) -> bool:
     details = error.args[0] if error.args else None
-    text = str(error)
-    return getattr(details, "code", None) in _UNKNOWN_SERVICE or "DPY-6001" in text or "ORA-12514" in text
+    return getattr(details, "full_code", None) in _UNKNOWN_SERVICE
 
 
 def _shown(error: Exception) -> str:
