@@ -146,6 +146,21 @@ def load_path(path: Path) -> Dataset:
     return join([load_file(path)])
 
 
+def read_file(path: Path, *, named: bool) -> Dataset | None:
+    """Read the tasks of one file met on a walk, or named by the user.
+
+    Returns:
+        None where the file is of no known format and was not named.
+
+    Raises:
+        UserError: what is wrong, with file and line.
+    """
+    if named:
+        return load_file(path)
+    reader = reader_of(path)
+    return None if reader is None else reader.read(path)
+
+
 def load_file(path: Path) -> Dataset:
     """Read the tasks of one file that the user named.
 

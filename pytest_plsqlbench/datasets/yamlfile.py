@@ -1,15 +1,16 @@
 """YAML files: typed as YAML 1.2's core schema has it, every key once, every value with its line.
 
-PyYAML's own resolver follows YAML 1.1, where ``no`` is false, ``12:30`` is 750 and ``2024-02-29`` a date. Here
-only ``null``, ``true``, ``false`` and decimal numbers are more than text (YAML 1.2.2, section 10.3.2, without
-octal and hexadecimal numbers, infinities and numbers with leading zeros, all of which stay text).
+PyYAML's own resolver follows YAML 1.1, where ``no`` is false, ``12:30`` is 750 and ``2024-02-29`` a date.
+Here only ``null``, ``true``, ``false`` and decimal numbers are more than text (YAML 1.2.2, section 10.3.2,
+without octal and hexadecimal numbers, infinities and numbers with leading zeros, all of which stay text).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from pytest_plsqlbench.bench.task import Source, UserError
 from pytest_plsqlbench.datasets.dataset import at
-
-KeyPath = tuple[str | int, ...]
-"""Keys and indexes from the top of a document down to a value."""
+from pytest_plsqlbench.datasets.validation import KeyPath
 
 _NULL = re.compile(r"(?:~|null|Null|NULL|)\Z")
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
@@ -59,16 +58,43 @@ class _TypedLoader(CSafeLoader):
             mapping[key] = self.construct_object(value_node, deep=deep)
         return mapping
 
-    def construct_exact_float(self, node: ScalarNode) -> float | str:
-        """A number, or its text where a binary float would lose digits."""
-        from decimal import Decimal  # noqa: PLC0415 (most files have no such number)
 
-        text = self.construct_scalar(node)
-        number = float(text)
-        return number if Decimal(repr(number)) == Decimal(text) else text
+def exact_number(text: str) -> float | Decimal:
+    """The number that a text spells: a float, or a Decimal where a float would lose digits or range."""
+    number = float(text)
+    exact = Decimal(text)
+    return number if Decimal(repr(number)) == exact else exact
 
 
-_TypedLoader.add_constructor("tag:yaml.org,2002:float", _TypedLoader.construct_exact_float)
+def _scalar(
+    pattern: re.Pattern[str], build: Callable[[str], Any]
+) -> Callable[[CSafeLoader, ScalarNode], Any]:
+    def construct(loader: CSafeLoader, node: ScalarNode) -> Any:
+        text = loader.construct_scalar(node)
+        if not pattern.match(text):  # only where the file names a tag
+            raise _bad_key(node, f"{text!r} does not fit its tag: leave the tag out")
+        try:
+            return build(text)
+        except ValueError as error:
+            raise _bad_key(node, f"{text[:20]!r}… cannot be read: {error}") from None
+
+    return construct
+
+
+_BUILDERS = {
+    "null": _scalar(_NULL, lambda _: None),
+    "bool": _scalar(_BOOL, lambda text: text.lower() == "true"),
+    "int": _scalar(_INT, int),
+    "float": _scalar(_FLOAT, exact_number),
+}
+_KEPT = ("str", "seq", "map")
+_TypedLoader.yaml_constructors = {
+    None: CSafeLoader.construct_undefined,
+    **{
+        f"tag:yaml.org,2002:{tag}": CSafeLoader.yaml_constructors[f"tag:yaml.org,2002:{tag}"] for tag in _KEPT
+    },
+    **{f"tag:yaml.org,2002:{tag}": build for tag, build in _BUILDERS.items()},
+}
 
 
 class _TextLoader(_TypedLoader):
@@ -162,10 +188,6 @@ def parse_yaml(content: bytes, path: Path, *, typed: bool = True) -> Document:
         line = text.count("\n", 0, error.position) + 1
         message = f"a control character (U+{int(error.character):04X}) cannot stand in YAML"
         raise UserError(message, at(path, line)) from None
-    except (
-        ValueError
-    ) as error:  # a value that its explicit tag does not fit, or a number of thousands of digits
-        raise UserError(f"holds a value that cannot be read: {error}", at(path)) from None
     except RecursionError:
         raise UserError("is nested too deeply", at(path)) from None
     finally:
@@ -183,7 +205,7 @@ def _explain(error: yaml.MarkedYAMLError, text: str) -> str:
     if "found another document" in problem:
         return "a second document begins here: one task a file; many tasks go into a .jsonl file"
     if mark is not None:
-        line = text.splitlines()[mark.line] if mark.line < text.count("\n") + 1 and text else ""
+        line = [*text.split("\n"), ""][mark.line]
         if "cannot start any token" in problem and "\t" in line[: mark.column + 1]:
             return "a tab cannot indent YAML: use blanks"
     context = f" {error.context}" if error.context else ""

@@ -81,7 +81,8 @@ def test_settings_are_those_of_the_embedded_server(server: ContainerServer) -> N
 def test_text_sorts_by_code_point_and_case_is_unicode(server: ContainerServer) -> None:
     with psycopg.connect(server.address.conninfo) as connection:
         rows = connection.execute(
-            "SELECT string_agg(w, ' ' ORDER BY w), upper('straße é') FROM unnest(ARRAY['b','a','B','é','Z']) w"
+            "SELECT string_agg(w, ' ' ORDER BY w), upper('straße é')"
+            " FROM unnest(ARRAY['b', 'a', 'B', 'é', 'Z']) AS w"
         )
         assert rows.fetchone() == ("B Z a b é", "STRAßE É")
 
