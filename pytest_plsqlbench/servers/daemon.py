@@ -24,6 +24,8 @@ _REQUEST = 120
 """Seconds after which a silent daemon counts as gone, at first contact and later."""
 _PULL_SILENCE = 90.0
 """Seconds without any progress after which a pull is given up."""
+_PULL_TELL = 10.0
+"""Seconds between two messages about a pull."""
 _DEFAULT_HOST = "unix:///var/run/docker.sock"
 LOOPBACK = "127.0.0.1"
 _LOOPBACK_NAMES = frozenset(("localhost", LOOPBACK, "::1"))
@@ -126,7 +128,7 @@ class Daemon:
             if "error" in event:
                 return _shown(str(event["error"]))
             progress.take(event)
-            if time.monotonic() - told >= 10:
+            if time.monotonic() - told >= _PULL_TELL:
                 told = time.monotonic()
                 notify(f"pulling {image}: {progress}")
         return None
