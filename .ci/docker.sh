@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced, not run: makes the tests marked "docker" possible where that can be done, and never fails.
 #
 #     source .ci/docker.sh
@@ -8,6 +9,7 @@
 # stopped by plsqlbench_stop_docker. Nothing is pulled from a container registry.
 
 plsqlbench_image=${PLSQLBENCH_DOCKER_IMAGE:-plsqlbench-test/postgres:debian}
+plsqlbench_docker_files=$(cd "$(dirname "${BASH_SOURCE[0]}")/../tests/docker" && pwd)
 plsqlbench_dockerd=
 plsqlbench_docker_log=${TMPDIR:-/tmp}/plsqlbench-dockerd.log
 
@@ -50,10 +52,13 @@ plsqlbench_start_docker() {
 }
 
 plsqlbench_build_image() {
-    docker image inspect "$plsqlbench_image" >/dev/null 2>&1 && return 0
+    local recipe
+    recipe=$(cat "$plsqlbench_docker_files"/*.sh | sha256sum | cut -c1-12)
+    [ "$(docker image inspect -f '{{index .Config.Labels "plsqlbench.recipe"}}' "$plsqlbench_image" 2>/dev/null)" \
+        != "$recipe" ] || return 0
     command -v mmdebstrap >/dev/null || plsqlbench_install mmdebstrap ||
         { echo 'docker tests: mmdebstrap cannot be installed, so there is no image'; return 1; }
-    "$(dirname "${BASH_SOURCE[0]}")/../tests/docker/build-image.sh" "$plsqlbench_image" ||
+    "$plsqlbench_docker_files/build-image.sh" "$plsqlbench_image" ||
         { echo 'docker tests: the image cannot be built'; return 1; }
 }
 

@@ -56,33 +56,27 @@ def describe_run(
     turns: Iterable[TurnKey],
     *,
     version: str,
-    predictions: str,
-    predictions_content: bytes | None,
+    predictions: bytes | None,
     comparator: str,
     settings: Mapping[str, str | int | float | bool | None],
-    shard: Shard = Shard(),  # noqa: B008 (immutable)
     left_out: Mapping[str, int] | None = None,
-    databases: Mapping[str, str] | None = None,
-) -> RunPart:
-    """Describe a run and the part of it that is done here.
+) -> RunDescription:
+    """Describe a whole run.
 
     Args:
         tasks: all that were read.
-        turns: keys of all results that the whole run has to give.
+        turns: keys of all results that the whole run has to give, before it is divided.
         version: of this package.
-        predictions: name of the file, or ``gold``.
-        predictions_content: the file's bytes; None for ``gold``.
+        predictions: content of the file; None for ``gold``.
         comparator: as in results.
         settings: further settings that verdicts depend on.
-        shard: the part.
         left_out: turns of dialects without an engine at hand, by dialect.
-        databases: fingerprints of the databases that were loaded, by ``<dialect>/<name>``.
     """
     tasks = tuple(tasks)
     keys = set(turns)
-    run = RunDescription(
+    return RunDescription(
         plsqlbench=version,
-        predictions_sha256=_sha256(predictions_content) if predictions_content is not None else None,
+        predictions_sha256=_sha256(predictions) if predictions is not None else None,
         comparator=comparator,
         settings=dict(sorted(settings.items())),
         tasks=len(tasks),
@@ -91,11 +85,30 @@ def describe_run(
         turns_sha256=turns_digest(keys),
         left_out=dict(sorted((left_out or {}).items())),
     )
+
+
+def part_of(
+    run: RunDescription,
+    turns: Iterable[TurnKey],
+    shard: Shard = Shard(),  # noqa: B008 (immutable)
+    *,
+    predictions: str,
+    databases: Mapping[str, str] | None = None,
+) -> RunPart:
+    """Describe the part of a run that is done here.
+
+    Args:
+        run: the whole.
+        turns: keys of all results of the whole run.
+        shard: which part; by default all of it.
+        predictions: name of the file, or ``gold``.
+        databases: fingerprints of the databases that were loaded, by ``<dialect>/<name>``.
+    """
     return RunPart(
         predictions=predictions,
         run=run,
         shard=shard,
-        turns=tuple(sorted(deal(keys, shard))),
+        turns=tuple(sorted(deal(turns, shard))),
         databases=dict(sorted((databases or {}).items())),
     )
 

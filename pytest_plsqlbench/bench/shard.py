@@ -19,7 +19,7 @@ INDEX_VARIABLES = {"JOB_COMPLETION_INDEX": 0, "SLURM_ARRAY_TASK_ID": 1}
 """Variables that tell a job its place among its siblings (a Kubernetes Indexed Job, a Slurm array), and the
 number that the first of them has. A Slurm array must be submitted as 1-N for the part to be right."""
 
-_SHARD = re.compile(r"(?P<index>auto|\d{1,6})/(?P<count>\d{1,6})")
+_SHARD = re.compile(r"(?P<index>auto|[0-9]{1,6})/(?P<count>[0-9]{1,6})")
 
 
 class TurnKey(msgspec.Struct, frozen=True, array_like=True, order=True):
@@ -86,7 +86,7 @@ def _from_environment(count: int, environment: Mapping[str, str], name: str) -> 
         raise UserError(f"{name}: auto/{count}: {what}; give the part as I/{count}")
     [(variable, value)] = found.items()
     first = INDEX_VARIABLES[variable]
-    index = int(value) - first + 1 if value.isdigit() else 0
+    index = int(value) - first + 1 if value.isascii() and value.isdigit() else 0
     if not 1 <= index <= count:
         raise UserError(
             f"{name}: auto/{count}: {variable} is {value!r}, not a number from {first} to {first + count - 1}"

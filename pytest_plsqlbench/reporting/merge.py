@@ -11,7 +11,7 @@ import msgspec
 from pytest_plsqlbench.bench.run import RunPart, turns_digest
 from pytest_plsqlbench.bench.shard import Shard, TurnKey, key_of
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.reporting.runfile import RUN_FILE, read_run, write_run
+from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, RUN_FILE, read_run, start_part
 from pytest_plsqlbench.reporting.store import encode_results, read_results, write_atomically
 from pytest_plsqlbench.reporting.summary import write_summary
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from pytest_plsqlbench.bench.result import TurnResult
     from pytest_plsqlbench.bench.summary import Summary
-
-RESULTS_FILE = "results.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +169,12 @@ def _check_whole(parts: Sequence[Part]) -> None:
 
 def _check_engines(parts: Sequence[Part]) -> None:
     """An engine must have the same version everywhere; servers may have different addresses."""
-    versions: defaultdict[str, dict[str, Part]] = defaultdict(dict)
+    versions: defaultdict[tuple[str, str], dict[str, Part]] = defaultdict(dict)
     for part in parts:
         for result in part.results:
             if result.engine is not None:
-                versions[f"{result.dialect} {result.engine.name}"].setdefault(result.engine.version, part)
-    for engine, places in versions.items():
+                versions[result.dialect, result.engine.name].setdefault(result.engine.version, part)
+    for (_dialect, engine), places in versions.items():
         if len(places) > 1:
             (one, first), (other, second) = sorted(places.items())[:2]
             raise UserError(f"engine {engine} has version {one} in {first} and {other} in {second}")
@@ -217,7 +215,7 @@ def merge(folders: Sequence[Path], out: Path) -> tuple[RunPart, Summary]:
         turns=tuple(sorted(key for part in parts for key in part.described.turns)),
         databases=dict(sorted(pair for part in parts for pair in part.described.databases.items())),
     )
-    write_run(out, joined)
+    start_part(out, joined)
     write_atomically(out / RESULTS_FILE, encode_results(results))
     return joined, write_summary(out, results, collected=joined.run.turns)
 

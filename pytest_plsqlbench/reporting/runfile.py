@@ -15,14 +15,33 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RUN_FILE = "run.json"
+RESULTS_FILE = "results.jsonl"
+SUMMARY_FILE = "summary.json"
 
 
 class _Version(msgspec.Struct):
     schema_version: int
 
 
+def start_part(folder: Path, part: RunPart) -> None:
+    """Make a report folder ready for a part: remove what an earlier run left, then write ``run.json``.
+
+    In this order, so that no moment and no crash leaves results beside the description of another run. To be
+    called once it is certain that the run goes ahead, before its first result.
+
+    Raises:
+        UserError: the folder cannot be written.
+    """
+    try:
+        for name in (RESULTS_FILE, SUMMARY_FILE, RUN_FILE):
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot write {folder}: {error.strerror or error}") from None
+    write_run(folder, part)
+
+
 def write_run(folder: Path, part: RunPart) -> None:
-    """Write ``run.json``.
+    """Write ``run.json`` and nothing else: for results that are known to be of this part.
 
     Raises:
         UserError: the file cannot be written.

@@ -6,6 +6,7 @@ set -euo pipefail
 tag=${1:-plsqlbench-test/postgres:debian}
 suite=${DEBIAN_SUITE:-bookworm}
 here=$(cd "$(dirname "$0")" && pwd)
+recipe=$(cat "$here"/*.sh | sha256sum | cut -c1-12)
 
 # The PATH has one entry for each major version a suite may hold.
 path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -25,6 +26,6 @@ mmdebstrap --quiet --variant=essential --include=postgresql --format=tar \
         --change "ENV PATH=$path" \
         --change 'ENTRYPOINT ["/usr/local/bin/entrypoint.sh"]' \
         --change 'EXPOSE 5432' \
-        --change 'LABEL plsqlbench.purpose=test' \
+        --change "LABEL plsqlbench.recipe=$recipe" \
         - "$tag" >/dev/null
 echo "built $tag"
