@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -49,6 +51,18 @@ class Daemon:
         Raises:
             ServerUnavailableError: none answers, or testcontainers is not installed.
         """
+        with warnings.catch_warnings():
+            # the SDK forgets to close the socket of a first contact that failed
+            warnings.simplefilter("ignore", ResourceWarning)
+            try:
+                return cls._connect(instead)
+            except ServerUnavailableError as error:
+                message = str(error)
+            gc.collect()
+        raise ServerUnavailableError(message)
+
+    @classmethod
+    def _connect(cls, instead: str) -> Daemon:
         with faults(instead):
             try:
                 from testcontainers.core.docker_client import DockerClient  # noqa: PLC0415 (loads for 0.5 s)

@@ -17,6 +17,7 @@ import pytest
 
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers import container as container_module
+from pytest_plsqlbench.servers import container_sweep
 from pytest_plsqlbench.servers import daemon as daemon_module
 from pytest_plsqlbench.servers.container import (
     ContainerServer,
@@ -26,6 +27,7 @@ from pytest_plsqlbench.servers.container import (
     Place,
     new_password,
 )
+from pytest_plsqlbench.servers.container_sweep import OWNER_LABEL, sweep_at
 from pytest_plsqlbench.servers.daemon import Daemon, log_tail, one_line
 from pytest_plsqlbench.servers.oracle_container import READY_LINE, OracleProbe, oracle_spec, services_of
 from pytest_plsqlbench.servers.owner import Owner
@@ -73,11 +75,19 @@ def test_no_daemon_is_one_line_that_names_it(dialect: str, instead: str) -> None
     )
 
 
-def test_refused_connection_and_unknown_scheme_are_one_line() -> None:
+def test_unknown_scheme_is_one_line() -> None:
     assert "no Docker daemon answers at tcp://127.0.0.1:9 (" in start(
         "postgres", DOCKER_HOST="tcp://127.0.0.1:9"
     )
     assert "at gopher://x (" in start("postgres", DOCKER_HOST="gopher://x")
+
+
+@pytest.mark.parametrize("host", ["unix:///nonexistent.sock", "tcp://127.0.0.1:9"])
+def test_no_daemon_leaves_no_open_socket(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", host)
+    with pytest.raises(ServerUnavailableError) as caught:
+        Daemon.connect("do without")
+    assert caught.value.__context__ is None
 
 
 def test_malformed_variable_of_testcontainers_is_one_line() -> None:
@@ -416,6 +426,52 @@ def test_daemon_that_goes_away_does_not_break_the_end_of_a_run(world: World) -> 
     finally:
         warden.kill()
         warden.wait()
+
+
+def test_sweep_takes_other_hosts_containers_only_when_told_to() -> None:
+    mine = Owner.this_process()
+    owners = {
+        "living": str(mine),
+        "dead": f"{mine.host}:00000000:{mine.namespace}:{mine.pid}:{mine.start}",
+        "elsewhere": f"ffffffffffff:{mine.boot}:{mine.namespace}:{mine.pid}:{mine.start}",
+        "unreadable": "",
+    }
+    gone: list[str] = []
+
+    def container(name: str) -> Any:
+        def remove(**_how: bool) -> None:
+            gone.append(name)
+
+        return SimpleNamespace(name=name, labels={OWNER_LABEL: owners[name]}, remove=remove)
+
+    def found(**_wanted: Any) -> list[Any]:
+        return [container(name) for name in owners if name not in gone]
+
+    daemon = daemon_with(None)
+    daemon.client.containers = SimpleNamespace(list=found)
+    assert sweep_at(daemon) == gone == ["dead"]
+    assert sweep_at(daemon, foreign=True) == ["elsewhere", "unreadable"]
+    assert sweep_at(daemon, foreign=True) == []
+
+
+@pytest.mark.parametrize(("status", "removed"), [(404, False), (409, False)])
+def test_container_that_somebody_else_removes_is_no_fault(status: int, removed: bool) -> None:
+    from docker.errors import APIError, NotFound
+
+    def remove(**_how: bool) -> None:
+        raise (NotFound if status == 404 else APIError)("x", response=SimpleNamespace(status_code=status))
+
+    assert container_sweep.remove(SimpleNamespace(remove=remove)) is removed  # type: ignore[arg-type]
+
+
+def test_container_that_cannot_be_removed_is_a_fault() -> None:
+    from docker.errors import APIError
+
+    def remove(**_how: bool) -> None:
+        raise APIError("x", response=SimpleNamespace(status_code=500))
+
+    with pytest.raises(APIError):
+        container_sweep.remove(SimpleNamespace(remove=remove))  # type: ignore[arg-type]
 
 
 # -- Oracle --------------------------------------------------------------------------------------------------

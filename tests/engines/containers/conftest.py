@@ -6,13 +6,18 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from filelock import FileLock
 
 from pytest_plsqlbench.servers.container_sweep import RUN_LABEL
+from pytest_plsqlbench.servers.daemon import Daemon
+from pytest_plsqlbench.servers.unavailable import ServerUnavailableError
 
 IMAGE = os.environ.get("PLSQLBENCH_DOCKER_IMAGE", "plsqlbench-test/postgres:debian")
 
@@ -26,14 +31,25 @@ def _without(reason: str) -> NoReturn:
 @pytest.fixture(scope="session")
 def docker_client() -> Iterator[Any]:
     """A client of the daemon; skips where none answers."""
-    docker = pytest.importorskip("docker")
     try:
-        client = docker.from_env(timeout=30)
-        client.ping()
-    except docker.errors.DockerException as error:
-        _without(f"no Docker daemon answers: {error}")
-    yield client
-    client.close()
+        daemon = Daemon.connect("skip these tests")
+    except ServerUnavailableError as error:
+        _without(str(error))
+    yield daemon.client
+    daemon.close()
+
+
+@pytest.fixture(scope="session")
+def turnstile() -> FileLock:
+    """Held by whoever starts, sweeps or counts containers: at one daemon, these tests see those of each other."""
+    return FileLock(Path(tempfile.gettempdir()) / f"plsqlbench-docker-tests-{os.getuid()}.lock")
+
+
+@pytest.fixture(autouse=True)
+def one_at_a_time(turnstile: FileLock) -> Iterator[None]:
+    """Hold the turnstile."""
+    with turnstile:
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -221,8 +221,6 @@ def test_leftovers_of_dead_runs_are_swept_and_others_stay(image: str, ours: Ours
             f"plsqlbench-test-{name}" for name in ("living", "elsewhere", "unreadable")
         }
         assert sweep() == []
-        assert sorted(sweep(foreign=True)) == ["plsqlbench-test-elsewhere", "plsqlbench-test-unreadable"]
-        assert [container.name for container in ours()] == ["plsqlbench-test-living"]
     finally:
         for container in made.values():
             container_sweep.remove(container)

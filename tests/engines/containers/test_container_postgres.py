@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from filelock import FileLock
 
 from pytest_plsqlbench.servers import datadir, postgres_container
 from pytest_plsqlbench.servers.container import ContainerServer
@@ -17,14 +18,16 @@ pytestmark = pytest.mark.docker
 
 
 @pytest.fixture(scope="module")
-def server(image: str) -> Iterator[ContainerServer]:
-    with pytest.MonkeyPatch.context() as patch:
+def server(image: str, turnstile: FileLock) -> Iterator[ContainerServer]:
+    with turnstile, pytest.MonkeyPatch.context() as patch:
         # variables of a CI job must not reach the container
         patch.setenv("POSTGRES_USER", "stray")
         patch.setenv("POSTGRES_PASSWORD", "stray")
         patch.setenv("POSTGRES_DB", "stray")
-        with start_postgres_container(image, pull="never") as started:
-            yield started
+        started = start_postgres_container(image, pull="never")
+    yield started
+    with turnstile:
+        started.stop()
 
 
 @pytest.fixture
