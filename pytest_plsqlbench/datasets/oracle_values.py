@@ -24,10 +24,10 @@ class MisfitError(ValueError):
 
 
 def converter(kind: OracleType, dialect: Dialect) -> Callable[[Given], str | None]:
-    """What turns a given value into the text that the column stores; None is NULL, as empty text is to Oracle.
+    """What turns a given value into the text that the column stores; None is NULL, as '' is to Oracle.
 
-    Numbers are written plainly, moments as ``YYYY-MM-DD HH:MM:SS[.ffffff]``, dates without their time where it is
-    midnight. In PostgreSQL, CHAR values are kept without trailing blanks, and a DATE has no time.
+    Numbers are written plainly, moments as ``YYYY-MM-DD HH:MM:SS[.ffffff]``, dates without their time where
+    it is midnight. In PostgreSQL, CHAR values are kept without trailing blanks, and a DATE has no time.
 
     Raises (when called):
         MisfitError: the column does not take the value, or would change it.

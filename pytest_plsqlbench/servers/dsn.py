@@ -20,7 +20,7 @@ _CONNECT_SECONDS = 10
 
 
 class DsnServer:
-    """A server that the user named. We create and drop databases and roles with the run's id in their names."""
+    """A server that the user named. What we create and drop there has the run's id in its name."""
 
     def __init__(self, address: ServerAddress) -> None:
         self.address = address

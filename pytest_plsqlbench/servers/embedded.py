@@ -20,7 +20,7 @@ from pytest_plsqlbench.servers.address import ServerAddress
 from pytest_plsqlbench.servers.naming import owner_role, quoted
 from pytest_plsqlbench.servers.rundir import RunDirectory
 
-PROCESS_MEMORY = 2 << 30
+PROCESS_MEMORY = 1 << 30
 """Address space of each server process, in bytes: a program that wants more gets "out of memory" (53200)."""
 
 _START_SECONDS = 60.0

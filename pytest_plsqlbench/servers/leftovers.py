@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_plsqlbench.servers.naming import literal, owner_role, quoted, run_prefix
+from pytest_plsqlbench.servers.naming import literal, membership, owner_role, quoted, run_prefix
 
 if TYPE_CHECKING:
     import psycopg
@@ -22,7 +22,7 @@ _OWNER = re.compile(r"plsqlbench_([0-9a-f]{8})_owner")
 
 
 def _start_time(pid: int) -> str | None:
-    """When a process started, in a form that no later process of the same id shares; None: no such process."""
+    """When a process started, so that no later process of its id looks the same; None: there is none."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
@@ -62,8 +62,6 @@ def _namespace() -> str:
 
 def mark(connection: psycopg.Connection[tuple[Any, ...]], run_id: str) -> None:
     """Create the run's owner role, with who we are as its comment."""
-    import psycopg  # noqa: PLC0415
-
     role = quoted(owner_role(run_id))
     pid = os.getpid()
     mark = json.dumps(
@@ -75,10 +73,7 @@ def mark(connection: psycopg.Connection[tuple[Any, ...]], run_id: str) -> None:
         "SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = CURRENT_USER"
     ).fetchone()
     if row is not None and not row[0]:
-        try:
-            connection.execute(f"GRANT {role} TO CURRENT_USER WITH INHERIT TRUE, SET TRUE".encode())
-        except psycopg.errors.SyntaxError:  # before 16 membership has no options
-            connection.execute(f"GRANT {role} TO CURRENT_USER".encode())
+        connection.execute(membership(role, connection.info.server_version).encode())
 
 
 def dead(mark: str | None) -> bool:
@@ -89,7 +84,7 @@ def dead(mark: str | None) -> bool:
         here = made["machine"] == _machine() and made["namespace"] == _namespace()
     except (ValueError, TypeError, KeyError):
         return False
-    return here and _start_time(pid) != made.get("started")
+    return bool(here) and _start_time(pid) != made.get("started")
 
 
 def sweep(connection: psycopg.Connection[tuple[Any, ...]]) -> list[str]:

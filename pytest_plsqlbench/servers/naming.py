@@ -16,6 +16,12 @@ def owner_role(run_id: str) -> str:
     return f"{run_prefix(run_id)}owner"
 
 
+def membership(role: str, server_version: int) -> str:
+    """A statement by which an administrator who is no superuser may act for a (quoted) role it created."""
+    options = " WITH INHERIT TRUE, SET TRUE" if server_version >= 160000 else ""
+    return f"GRANT {role} TO CURRENT_USER{options}"
+
+
 def quoted(identifier: str) -> str:
     """An identifier as SQL text."""
     return '"' + identifier.replace('"', '""') + '"'

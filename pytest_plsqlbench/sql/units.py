@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_plsqlbench.bench.task import Dialect
@@ -85,3 +86,17 @@ def statement_tokens(statement: ScriptStatement, dialect: Dialect) -> list[Token
         column=statement.column - added,
     )
     return [token for token in lexer if not token.silent]
+
+
+def program_tokens(program: Program) -> Iterator[list[Token]]:
+    """The significant tokens of each statement, and those of the bodies of PostgreSQL routines."""
+    for statement in program.script.statements:
+        if statement.kind != "client":
+            yield statement_tokens(statement, program.dialect)
+    if program.dialect == "postgres":
+        for unit in program.units:
+            if unit.code.tokens:
+                yield unit.code.tokens
+            elif unit.body is not None:
+                for inner in unit.body.statements:
+                    yield statement_tokens(inner, program.dialect)

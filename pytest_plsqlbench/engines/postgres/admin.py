@@ -13,7 +13,7 @@ from pytest_plsqlbench.engines.protocol import InfrastructureError
 if TYPE_CHECKING:
     from pytest_plsqlbench.servers.address import ServerAddress
 
-_RECOVERY_SECONDS = 10.0
+_RECOVERY_SECONDS = 20.0
 """A server that lost a process to a signal takes connections again within a second or so."""
 
 
@@ -33,12 +33,23 @@ class Admin:
         conninfo = self.address.conninfo
         if database is not None:
             conninfo = make_conninfo(conninfo, dbname=database)
-        try:
-            return psycopg.connect(conninfo, autocommit=True, prepare_threshold=None)
-        except psycopg.OperationalError as error:
-            raise InfrastructureError(
-                f"the PostgreSQL server cannot be reached: {first_line(error)}"
-            ) from None
+        end = time.monotonic() + _RECOVERY_SECONDS
+        while True:
+            try:
+                return psycopg.connect(conninfo, autocommit=True, prepare_threshold=None)
+            except psycopg.OperationalError as error:
+                recovering = "the database system is" in str(error)  # … starting up, in recovery mode
+                if not recovering or time.monotonic() > end:
+                    reason = first_line(error)
+                    raise InfrastructureError(f"the PostgreSQL server cannot be reached: {reason}") from None
+                time.sleep(0.05)
+
+    @property
+    def server_version(self) -> int:
+        """As a number: 180006 is 18.6."""
+        self.execute("SELECT 1")
+        assert self._connection is not None
+        return self._connection.info.server_version
 
     def execute(self, *statements: str) -> list[tuple[Any, ...]]:
         """Run statements one by one on the kept connection; returns the last one's rows.
@@ -69,18 +80,16 @@ class Admin:
                     ) from None
         raise AssertionError  # pragma: no cover (the loop returns or raises)
 
-    def alive(self) -> bool:
-        """Whether the server answers now; waits a moment for one that recovers."""
-        end = time.monotonic() + _RECOVERY_SECONDS
-        while True:
-            try:
-                self.execute("SELECT 1")
-            except (InfrastructureError, psycopg.Error):
-                if time.monotonic() > end:
-                    return False
-                time.sleep(0.1)
-            else:
-                return True
+    def steady(self) -> bool:
+        """Whether the server answers on the connection that was open before, as it does not after a crash."""
+        if self._connection is None:
+            return False
+        try:
+            self._connection.execute("SELECT 1")
+        except psycopg.Error:
+            self.close()
+            return False
+        return True
 
     def terminate(self, pid: int, seconds: float = 10.0) -> bool:
         """Kill a session and wait until it is gone; returns whether it is."""

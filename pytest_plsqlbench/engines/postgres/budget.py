@@ -6,6 +6,9 @@ import time
 
 from pytest_plsqlbench.engines.protocol import Limits
 
+HARNESS_SECONDS = 120.0
+"""For what the harness itself asks of a session."""
+
 GRACE = 1.0
 """Seconds that the server gets to obey its own time limit before the session is killed from outside."""
 

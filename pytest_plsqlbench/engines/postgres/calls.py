@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 from psycopg.pq import TransactionStatus
@@ -17,22 +17,10 @@ from pytest_plsqlbench.engines.postgres.settings import PINNED_REPORTED, REPORTE
 if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.budget import Budget
     from pytest_plsqlbench.engines.postgres.scripts import Reading
+    from pytest_plsqlbench.engines.postgres.steps import Steps
     from pytest_plsqlbench.sql.statement import ScriptStatement
 
 _MOST_CURSORS = 16
-_ABORTED = "25P02"
-
-
-class Steps(Protocol):
-    """What surrounds each statement of a script."""
-
-    def before(self, budget: Budget) -> None:
-        """About to send a statement."""
-        ...
-
-    def after(self, shown: Shown, budget: Budget) -> None:
-        """The statement is done; may put a failure into ``shown``."""
-        ...
 
 
 class GoneDuringCallError(Exception):
@@ -68,7 +56,7 @@ def play_script(
             if statement.kind == "client":
                 shown = Shown(failure=_not_sql(statement))
             else:
-                shown = _play_statement(session, statement, budget, steps)
+                shown = _play_statement(session, statement, budget, steps, fetch=not script.fetches)
             results.extend(shown.results)
             if shown.failure is not None:
                 limit = _limit(shown.failure, budget)
@@ -100,12 +88,18 @@ def play_script(
     )
 
 
-def _play_statement(session: Session, statement: ScriptStatement, budget: Budget, steps: Steps) -> Shown:
+def _play_statement(
+    session: Session, statement: ScriptStatement, budget: Budget, steps: Steps, *, fetch: bool
+) -> Shown:
     steps.before(budget)
     shown = session.run(statement.text, budget, statement.data)
-    for number, name in enumerate(shown.cursors[:_MOST_CURSORS], 1):
-        if shown.failure is None and session.transaction == TransactionStatus.INTRANS:
-            _fetch(session, name, number, shown, budget)
+    if shown.cursors and fetch and shown.failure is None:
+        if session.transaction == TransactionStatus.INTRANS:
+            for number, name in enumerate(shown.cursors[:_MOST_CURSORS], 1):
+                if shown.failure is None:
+                    _fetch(session, name, number, shown, budget)
+        else:  # closed with its transaction before anyone could read it
+            shown.results = [spoiled(result) for result in shown.results]
     steps.after(shown, budget)
     if shown.results and session.reported(REPORTED) != PINNED_REPORTED:
         shown.results = [spoiled(result) for result in shown.results]

@@ -32,32 +32,51 @@ _KINDS: dict[int, Kind] = {
 }
 """pg_type.oid → type family. These numbers never change (src/include/catalog/pg_type.dat)."""
 
-REFCURSOR = 1790
+_CURSOR = 1790
+_VOID = 2278
+_SETTING_BOUND = frozenset(("float", "bytes", "other"))
 
 
-def columns(result: PGresult) -> tuple[str, ...]:
-    """Names of the columns."""
-    return tuple((result.fname(at) or b"").decode("utf-8", "replace") for at in range(result.nfields))
+class Columns:
+    """The columns of a result: names and type families."""
 
+    __slots__ = ("cursors", "kinds", "names", "setting_bound")
 
-def kinds(result: PGresult) -> list[Kind]:
-    """Type families of the columns."""
-    return [_KINDS.get(result.ftype(at), "other") for at in range(result.nfields)]
+    def __init__(self, result: PGresult) -> None:
+        names: list[str] = []
+        kinds: list[Kind] = []
+        cursors: list[int] = []
+        setting_bound = False
+        for at in range(result.nfields):
+            oid = result.ftype(at)
+            kind = _KINDS.get(oid, "other")
+            names.append((result.fname(at) or b"").decode("utf-8", "replace"))
+            kinds.append(kind)
+            if oid == _CURSOR:
+                cursors.append(at)
+            elif kind in _SETTING_BOUND and oid != _VOID:
+                setting_bound = True
+        self.names = tuple(names)
+        self.kinds = kinds
+        self.cursors = cursors
+        """Columns that hold names of cursors."""
+        self.setting_bound = setting_bound
+        """Whether settings that the server does not report change how a value prints."""
 
-
-def rows(result: PGresult, families: list[Kind]) -> list[tuple[Cell, ...]]:
-    """The rows as cells."""
-    get = result.get_value
-    taken: list[tuple[Cell, ...]] = []
-    for row in range(result.ntuples):
-        cells: list[Cell] = []
-        for column, kind in enumerate(families):
-            value = get(row, column)
-            cells.append(None if value is None else (kind, value.decode("utf-8", "replace")))
-        taken.append(tuple(cells))
-    return taken
-
-
-def size(taken: list[tuple[Cell, ...]]) -> int:
-    """Characters of all values."""
-    return sum(len(cell[1]) for row in taken for cell in row if cell is not None)
+    def rows(self, result: PGresult) -> tuple[list[tuple[Cell, ...]], int]:
+        """The rows as cells, and the number of their bytes."""
+        get = result.get_value
+        taken: list[tuple[Cell, ...]] = []
+        size = 0
+        columns = list(enumerate(self.kinds))
+        for row in range(result.ntuples):
+            cells: list[Cell] = []
+            for column, kind in columns:
+                value = get(row, column)
+                if value is None:
+                    cells.append(None)
+                else:
+                    size += len(value)
+                    cells.append((kind, value.decode("utf-8", "replace")))
+            taken.append(tuple(cells))
+        return taken, size

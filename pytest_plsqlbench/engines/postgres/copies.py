@@ -11,19 +11,23 @@ from psycopg.conninfo import make_conninfo
 
 from pytest_plsqlbench.engines.postgres import state
 from pytest_plsqlbench.engines.postgres.admin import first_line
-from pytest_plsqlbench.engines.postgres.budget import Budget
-from pytest_plsqlbench.engines.postgres.names import fresh_database, quoted, side_role
+from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
+from pytest_plsqlbench.engines.postgres.facts import Facts, read_facts
+from pytest_plsqlbench.engines.postgres.names import fresh_database, literal, quoted, side_role
 from pytest_plsqlbench.engines.postgres.session import Session
 from pytest_plsqlbench.engines.postgres.settings import connect_options
 from pytest_plsqlbench.engines.protocol import EngineUnavailableError, InfrastructureError, Limits, Side
+from pytest_plsqlbench.servers.naming import membership
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.admin import Admin
     from pytest_plsqlbench.engines.postgres.template import Template
 
 SIDES: tuple[Side, ...] = ("candidate", "reference")
+DISK_GROWTH = 512 << 20
+"""Bytes that one play may add to its database before its session is killed."""
+_MOST_BLOAT = 48 << 20
 _LOGINS = 16
-_HARNESS_SECONDS = 120.0
 _ROLE = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"
 
 
@@ -34,6 +38,10 @@ class Copy:
     name: str
     template: Template
     sessions: dict[Side, Session] = field(default_factory=dict)
+    size: int = 0
+    """Bytes on disk, as copied."""
+    unsettled: bool = False
+    """A play was begun and not ended well: sequences may stand elsewhere than loaded."""
 
 
 class Copies:
@@ -45,22 +53,24 @@ class Copies:
         self._run_id = admin.address.run_id
         self._passwords = admin.address.kind != "embedded"
         self._baselines: dict[str, state.Baseline] = {}
+        self._facts: dict[str, Facts] = {}
         self._create_roles()
 
     def _role(self, side: Side) -> str:
         return quoted(side_role(self._run_id, self._worker, side))
 
     def _create_roles(self) -> None:
-        try:
-            for side in SIDES:
-                role = self._role(side)
+        for side in SIDES:
+            role = self._role(side)
+            try:
                 self._admin.execute(f"CREATE ROLE {role} {_ROLE} CONNECTION LIMIT {_LOGINS}")
                 if not self._admin.address.superuser:
-                    self._admin.execute(f"GRANT {role} TO CURRENT_USER")
-        except psycopg.errors.DuplicateObject:
-            pass  # a worker that was restarted under its old name
-        except psycopg.Error as error:
-            raise EngineUnavailableError(f"cannot create roles on the server: {first_line(error)}") from None
+                    self._admin.execute(membership(role, self._admin.server_version))
+            except psycopg.errors.DuplicateObject:
+                continue  # of a worker that died and was restarted under its old name
+            except psycopg.Error as error:
+                reason = first_line(error)
+                raise EngineUnavailableError(f"cannot create roles on the server: {reason}") from None
 
     def make(self, template: Template) -> Copy:
         """Copy a template.
@@ -75,11 +85,21 @@ class Copies:
             self._admin.execute(
                 f"CREATE DATABASE {quoted(name)} TEMPLATE {quoted(template.name)}{strategy}",
                 f"REVOKE ALL ON DATABASE {quoted(name)} FROM PUBLIC",
-                f"GRANT CONNECT, TEMPORARY ON DATABASE {quoted(name)} TO {roles}",
+                f"GRANT CONNECT, CREATE, TEMPORARY ON DATABASE {quoted(name)} TO {roles}",
             )
         except psycopg.Error as error:
             raise InfrastructureError(f"cannot copy a database: {first_line(error)}") from None
-        return Copy(name, template)
+        copy = Copy(name, template)
+        copy.size = self._size(copy)
+        return copy
+
+    def _size(self, copy: Copy) -> int:
+        rows = self._admin.execute(f"SELECT pg_catalog.pg_database_size({literal(copy.name)})")
+        return int(rows[0][0])
+
+    def bloated(self, copy: Copy) -> bool:
+        """Whether rolled-back work has left so much in the files that plans could change."""
+        return self._size(copy) > copy.size + _MOST_BLOAT
 
     def drop(self, copy: Copy) -> None:
         """Close the sessions of a copy and drop it."""
@@ -109,7 +129,12 @@ class Copies:
         if self._passwords:
             parameters["password"] = secrets.token_urlsafe(24)
             self._admin.execute(f"ALTER ROLE {role} PASSWORD '{parameters['password']}'")
-        return Session(self._admin, make_conninfo(self._admin.address.conninfo, **parameters))
+        conninfo = make_conninfo(self._admin.address.conninfo, **parameters)
+
+        def tick() -> str | None:
+            return "disk_limit" if self._size(copy) > copy.size + DISK_GROWTH else None
+
+        return Session(self._admin, conninfo, tick)
 
     def session(self, copy: Copy, side: Side) -> Session:
         """The kept session of a side in a copy, opened when there is none."""
@@ -124,6 +149,15 @@ class Copies:
         if session is not None:
             session.close()
 
+    def facts(self, copy: Copy) -> Facts:
+        """What must be known of a template, read once from the first of its copies."""
+        fingerprint = copy.template.fingerprint
+        known = self._facts.get(fingerprint)
+        if known is None:
+            session = self.session(copy, "reference")
+            known = self._facts[fingerprint] = read_facts(session, Budget(Limits(), HARNESS_SECONDS))
+        return known
+
     def baseline(self, template: Template) -> state.Baseline:
         """The loaded state of a template, read once from a copy that no program has touched."""
         known = self._baselines.get(template.fingerprint)
@@ -131,7 +165,7 @@ class Copies:
             copy = self.make(template)
             try:
                 session = self.login(copy, "reference")
-                known = state.baseline(session, template.schemas, Budget(Limits(), _HARNESS_SECONDS))
+                known = state.baseline(session, template.schemas, Budget(Limits(), HARNESS_SECONDS))
                 session.close()
             finally:
                 self.drop(copy)

@@ -9,13 +9,13 @@ from psycopg.pq import TransactionStatus
 
 from pytest_plsqlbench.bench.observation import CallObservation, Observation, TableState
 from pytest_plsqlbench.engines.postgres import settings, state
-from pytest_plsqlbench.engines.postgres.budget import Budget
+from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
 from pytest_plsqlbench.engines.postgres.failure import Routines
-from pytest_plsqlbench.engines.postgres.rollback import judges_state
-from pytest_plsqlbench.engines.postgres.scripts import calls_of, reading
-from pytest_plsqlbench.engines.postgres.session import Session, SessionGoneError, Shown
-from pytest_plsqlbench.engines.protocol import Play, Played, Side
+from pytest_plsqlbench.engines.postgres.scripts import calls_of, judges_state, reading
+from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
+from pytest_plsqlbench.engines.postgres.steps import Free
+from pytest_plsqlbench.engines.protocol import InfrastructureError, Play, Played, Side
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.bench.task import Test
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.template import Template
 
 FLAG = "isolated_copy"
-_HARNESS_SECONDS = 120.0
+_LOCKED = "55P03"
+_LOCK_MS = 2000
 
 
 class IsolatedPlay:
@@ -63,28 +64,44 @@ class IsolatedPlay:
 
     def _install(self, copy: Copy) -> tuple[CallObservation | None, Session]:
         """Play the programs; the last one's observation where it failed, and the session."""
+        limits = self._play.limits
         session = self._copies.session(copy, self._play.side)
         failed = None
         for at, script in enumerate(self._programs):
-            session = self._copies.session(copy, self._play.side)
-            self._pin(session, self._play.limits.time)
-            session.output.restart(self._play.limits)
-            budget = Budget(self._play.limits)
+            session = self._ready(copy, session, limits.time)
+            session.output.restart(limits)
             try:
-                shown = play_script(session, script, budget, _Free(), routines=Routines(script.statements))
+                shown = play_script(
+                    session, script, Budget(limits), Free(), routines=Routines(script.statements)
+                )
             except GoneDuringCallError as gone:
                 shown = gone.observation
             self._shown.setdefault(at, shown)
             failed = shown if shown.error or shown.limit or shown.lost else None
         return failed, session
 
+    def _ready(self, copy: Copy, session: Session, seconds: float) -> Session:
+        """Pin settings for the session, a new one where it is gone.
+
+        A program may have left a transaction of its own open, in which nothing can be pinned for longer.
+        """
+        if not session.gone:
+            try:
+                self._pin(session, seconds)
+            except SessionGoneError:
+                pass
+            else:
+                return session
+        session = self._copies.session(copy, self._play.side)
+        self._pin(session, seconds)
+        return session
+
     def _pin(self, session: Session, seconds: float) -> None:
-        """Pin settings for the session, unless a program has left a transaction of its own open."""
         if session.transaction == TransactionStatus.IDLE:
             session.control(
                 f"{settings.pin(self._template.path, local=False)};"
-                f" SET statement_timeout = {round(seconds * 1000)}",
-                Budget(self._play.limits, _HARNESS_SECONDS),
+                f" SET statement_timeout = {max(1, round(seconds * 1000))}",
+                Budget(self._play.limits, HARNESS_SECONDS),
             )
 
     def _test(self, copy: Copy, session: Session, at: int, test: Test) -> Observation:
@@ -107,7 +124,7 @@ class IsolatedPlay:
             for number, script in enumerate(scripts):
                 started = time.perf_counter()
                 try:
-                    shown = play_script(session, script, budget, _Free(), routines=self._routines)
+                    shown = play_script(session, script, budget, Free(), routines=self._routines)
                 finally:
                     elapsed += time.perf_counter() - started
                 calls.append(shown)
@@ -121,6 +138,7 @@ class IsolatedPlay:
         except SessionGoneError as gone:
             calls.append(CallObservation(limit=gone.limit, lost=gone.limit is None))
         if judged:
+            session.kill()  # what it has not committed is undone, and it holds no lock any more
             final, objects = self._state(reader or self._reader(copy))
             between.append(final)
         return Observation(
@@ -138,19 +156,14 @@ class IsolatedPlay:
 
     def _state(self, reader: Session) -> tuple[tuple[TableState, ...], tuple[str, ...]]:
         assert self._base is not None
-        budget = Budget(self._play.limits, _HARNESS_SECONDS)
-        reader.control(f"BEGIN; {state.pinned()}", budget)
-        tables = state.read_state(reader, self._base, budget)
-        objects = state.read_objects(reader, self._base, budget) if self._play.strict else ()
+        budget = Budget(self._play.limits, HARNESS_SECONDS)
+        reader.control(f"BEGIN; {state.pinned()}; SET LOCAL lock_timeout = {_LOCK_MS}", budget)
+        try:
+            tables = state.read_state(reader, self._base, budget)
+            objects = state.read_objects(reader, self._base, budget) if self._play.strict else ()
+        except ControlError as error:
+            if error.failure.code != _LOCKED:
+                raise InfrastructureError(f"the state of the tables cannot be read: {error}") from None
+            tables, objects = (state.LOCKED,), ()
         reader.control("ROLLBACK", budget)
         return tables, objects
-
-
-class _Free:
-    """Nothing surrounds the statements: each is its own transaction."""
-
-    def before(self, budget: Budget) -> None:
-        """Nothing to do."""
-
-    def after(self, shown: Shown, budget: Budget) -> None:
-        """Nothing to do."""

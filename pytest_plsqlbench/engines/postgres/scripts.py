@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.bench.task import Test
 
 _ROUTINES = frozenset(("create_function", "create_procedure"))
+_PLAIN = frozenset((*_ROUTINES, "block", "query", "dml", "call", "create_table", "create_view"))
+_TELLING = (
+    *("commit", "rollback", "abort", "savepoint", "release", "transaction", "constraints", "deferred"),
+    *("local", "concurrently", "set_config", "system", "database", "tablespace", "subscription", "lock "),
+    "\\",  # escapes could spell any of them
+)
+"""One of these is in every text for which ``ends_transactions`` holds and whose statements are ``_PLAIN``."""
 _STAINS = ("set_config", "setseed", "load ", "dblink")
 
 
@@ -27,6 +34,8 @@ class Reading:
     """It would behave differently inside a transaction that someone else holds open."""
     only_routines: bool
     """All it does is create functions and procedures: nothing of it runs while it is installed."""
+    fetches: bool
+    """It reads cursors itself."""
     stains: bool
     """It may leave something in the session that outlives a rollback."""
 
@@ -40,11 +49,23 @@ def reading(text: str) -> Reading:
     return Reading(
         statements=statements,
         refusal=next((statement for statement in statements if statement.kind == "client"), None),
-        autocommit="deferrable" in low or ends_transactions(text, "postgres"),
+        autocommit=_needs_autocommit(text, low, statements),
         only_routines=all(statement.kind in _ROUTINES for statement in statements),
+        fetches=any(statement.text[:5].upper() in {"FETCH", "MOVE "} for statement in statements),
         stains=any(word in low for word in _STAINS)
         or any(statement.kind in {"session", "other"} for statement in statements),
     )
+
+
+def _needs_autocommit(text: str, low: str, statements: tuple[ScriptStatement, ...]) -> bool:
+    """Whether the text depends on where transactions end; most texts plainly do not."""
+    if "deferrable" in low:
+        return True
+    if all(statement.kind in _PLAIN for statement in statements) and not any(
+        word in low for word in _TELLING
+    ):
+        return False
+    return ends_transactions(text, "postgres")
 
 
 def _harmless(statement: ScriptStatement) -> bool:
@@ -67,15 +88,20 @@ def refuse_commands(play: Play) -> None:
     Raises:
         UnsupportedError: they do.
     """
-    texts = [(test.name, text) for test in play.tests for text in calls_of(test, play)]
+    texts = [(f"test {test.name!r}", text) for test in play.tests for text in calls_of(test, play)]
     if play.side == "reference":
-        texts += [("the reference program", text) for text in play.programs]
+        texts += [("program", text) for text in play.programs]
     for name, text in texts:
         refused = reading(text).refusal
         if refused is not None:
             raise UnsupportedError(
                 f"{name}: line {refused.line}: {refused.command} is a client command that is not run"
             )
+
+
+def judges_state(test: Test) -> bool:
+    """Whether a rule of the test compares tables."""
+    return any(rule.mode == "state" for rule in test.compare)
 
 
 def needs_autocommit(play: Play) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import psycopg
-from psycopg.pq import ConnStatus, ExecStatus, PGconn, TransactionStatus
+from psycopg.pq import ConnStatus, ExecStatus, PGconn
 
 from pytest_plsqlbench.bench.observation import ResultSet
 from pytest_plsqlbench.engines.postgres import cells
@@ -28,17 +28,21 @@ if TYPE_CHECKING:
 
     from psycopg.pq.abc import PGresult
 
-    from pytest_plsqlbench.bench.observation import Cell, Kind
+    from pytest_plsqlbench.bench.observation import Cell
     from pytest_plsqlbench.engines.postgres.admin import Admin
     from pytest_plsqlbench.engines.postgres.budget import Budget
 
 _CHUNK_ROWS = 64
-_TICK_MS = 500
+_TICK_MS = 250
 _METER_FROM = 8
 """Reads without a result after which the bytes that arrive are counted: a single value may be huge."""
-_COMPLETE = frozenset((ExecStatus.COMMAND_OK, ExecStatus.EMPTY_QUERY))
-_ROWS = frozenset((ExecStatus.TUPLES_OK, ExecStatus.SINGLE_TUPLE, ExecStatus.TUPLES_CHUNK))
-_COPIES = frozenset((ExecStatus.COPY_IN, ExecStatus.COPY_OUT, ExecStatus.COPY_BOTH))
+# plain numbers: the driver hands them out as such, and this is compared for every statement
+_TUPLES_OK = int(ExecStatus.TUPLES_OK)
+_COMPLETE = frozenset((int(ExecStatus.COMMAND_OK), int(ExecStatus.EMPTY_QUERY)))
+_ROWS = frozenset((_TUPLES_OK, int(ExecStatus.SINGLE_TUPLE), int(ExecStatus.TUPLES_CHUNK)))
+_COPIES = frozenset((int(ExecStatus.COPY_IN), int(ExecStatus.COPY_OUT), int(ExecStatus.COPY_BOTH)))
+_COPY_IN = int(ExecStatus.COPY_IN)
+_GOOD = int(ConnStatus.OK)
 
 
 class SessionGoneError(Exception):
@@ -96,12 +100,17 @@ class Session:
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
         self.plays = 0
+        self.slow = False
+        """A statement ran for long: it may have done a lot."""
         self.gone = False
+        self.setting_bound = False
+        """A result was shown since this was reset that prints otherwise under other settings."""
+        self._next_tick = 0.0
 
     @property
-    def transaction(self) -> TransactionStatus:
-        """State of the session's transaction."""
-        return TransactionStatus(self._connection.transaction_status)
+    def transaction(self) -> int:
+        """State of the session's transaction, a ``TransactionStatus``."""
+        return self._connection.transaction_status
 
     def reported(self, names: tuple[bytes, ...]) -> tuple[bytes | None, ...]:
         """Values of settings that the server reports by itself."""
@@ -120,7 +129,8 @@ class Session:
         try:
             self._connection.send_query(text.encode())
             while (result := self._next(budget)) is not None:
-                if result.status in _ROWS or result.status in _COMPLETE:
+                status = result.status
+                if status in _COMPLETE or status in _ROWS:
                     results.append(result)
                 else:
                     failure = Failure.read(result)
@@ -157,50 +167,58 @@ class Session:
             while (result := self._next(budget)) is not None:
                 status = result.status
                 if status in _ROWS:
-                    if reader.take(result):
+                    if reader.take(result, status):
                         raise self._killed("row_limit")
                 elif status in _COPIES:
                     self._copy(status, data, budget)
-                    if status != ExecStatus.COPY_IN:
+                    if status != _COPY_IN:
                         shown.failure = Failure("0A000", "COPY TO STDOUT has no reader here")
                 elif status not in _COMPLETE:
                     shown.failure = Failure.read(result)
         except psycopg.OperationalError:
             raise self._lost(shown.failure) from None
-        reader.close()
         if self._broken(shown.failure):
             raise self._lost(shown.failure)
+        if reader.setting_bound:
+            self.setting_bound = True
         return shown
 
     def _next(self, budget: Budget) -> PGresult | None:
         """Wait for the next result within the budget."""
-        connection = self._connection
-        reads = counted = 0
-        while connection.is_busy():
-            if not self._poll.poll(_TICK_MS):
-                if time.monotonic() > budget.deadline:
-                    raise self._killed("time_limit")
-                limit = self._tick() if self._tick is not None else None
-                if limit is not None:
-                    raise self._killed(limit)
-                continue
-            reads += 1
-            if reads > _METER_FROM:
-                counted += _waiting(self._socket)
-                if counted > budget.bytes:
-                    raise self._killed("output_limit" if self.output.exceeded else "row_limit")
-                if time.monotonic() > budget.deadline:
-                    raise self._killed("time_limit")
-            connection.consume_input()
-            if self.output.exceeded:
-                raise self._killed("output_limit")
+        if self._connection.is_busy():
+            self._wait(budget)
         if self.output.exceeded:
             raise self._killed("output_limit")
-        return connection.get_result()
+        return self._connection.get_result()
+
+    def _wait(self, budget: Budget) -> None:
+        connection, poll = self._connection, self._poll.poll
+        reads = arrived = 0
+        self._next_tick = time.monotonic() + _TICK_MS / 1000
+        while connection.is_busy():
+            ready = poll(_TICK_MS)
+            reads += 1
+            if not ready or reads > _METER_FROM:
+                arrived += _waiting(self._socket)
+                if arrived > budget.bytes:
+                    raise self._killed("row_limit")
+                now = time.monotonic()
+                if now > budget.deadline:
+                    raise self._killed("time_limit")
+                if self._tick is not None and now > self._next_tick:
+                    self.slow = True
+                    self._next_tick = now + _TICK_MS / 1000
+                    limit = self._tick()
+                    if limit is not None:
+                        raise self._killed(limit)
+            if ready:
+                connection.consume_input()
+                if self.output.exceeded:
+                    raise self._killed("output_limit")
 
     def _copy(self, status: int, data: str | None, budget: Budget) -> None:
         connection = self._connection
-        if status == ExecStatus.COPY_IN:
+        if status == _COPY_IN:
             if data is None:
                 connection.put_copy_end(b"COPY FROM STDIN has no data here")
             else:
@@ -217,7 +235,7 @@ class Session:
                 raise self._killed("row_limit")
 
     def _broken(self, failure: Failure | None) -> bool:
-        return self._connection.status != ConnStatus.OK or (failure is not None and failure.fatal)
+        return self._connection.status != _GOOD or (failure is not None and failure.fatal)
 
     def _killed(self, limit: str) -> SessionGoneError:
         self.kill()
@@ -237,8 +255,9 @@ class Session:
             return
         self.gone = True
         self._connection.finish()
-        if not self._admin.alive():
-            raise InfrastructureError("the PostgreSQL server was lost while a program ran")
+        if not self._admin.steady():
+            # every session was cut: who did that is not known, surely not by what this one shows
+            raise InfrastructureError("the PostgreSQL server failed or restarted while a program ran")
         if not self._admin.terminate(self.pid):
             raise InfrastructureError("the PostgreSQL server did not end a session that was told to")
 
@@ -252,37 +271,35 @@ class Session:
 class _Reader:
     """Gathers the pieces of results into result sets, within the budget."""
 
+    __slots__ = ("_budget", "_columns", "_rows", "_shown", "setting_bound")
+
     def __init__(self, budget: Budget, shown: Shown) -> None:
         self._budget = budget
         self._shown = shown
-        self._columns: tuple[str, ...] | None = None
-        self._kinds: list[Kind] = []
+        self._columns: cells.Columns | None = None
         self._rows: list[tuple[Cell, ...]] = []
+        self.setting_bound = False
 
-    def take(self, result: PGresult) -> bool:
+    def take(self, result: PGresult, status: int) -> bool:
         """Take a piece; returns whether a limit was passed."""
-        budget = self._budget
-        if self._columns is None:
-            self._columns = cells.columns(result)
-            self._kinds = cells.kinds(result)
-            self._cursors = [at for at in range(result.nfields) if result.ftype(at) == cells.REFCURSOR]
-        taken = cells.rows(result, self._kinds)
+        budget, columns = self._budget, self._columns
+        if columns is None:
+            columns = self._columns = cells.Columns(result)
+            self.setting_bound = self.setting_bound or columns.setting_bound
+        taken, size = columns.rows(result)
         budget.rows -= len(taken)
-        budget.bytes -= cells.size(taken)
+        budget.bytes -= size
         if budget.rows < 0 or budget.bytes < 0:
             return True
-        self._rows.extend(taken)
-        if result.status == ExecStatus.TUPLES_OK:
-            self.close()
+        self._rows += taken
+        if status == _TUPLES_OK:
+            self._close(columns)
         return False
 
-    def close(self) -> None:
-        """The result set is complete."""
-        if self._columns is None:
-            return
-        for at in self._cursors:
+    def _close(self, columns: cells.Columns) -> None:
+        for at in columns.cursors:
             self._shown.cursors.extend(cell[1] for row in self._rows if (cell := row[at]) is not None)
-        self._shown.results.append(ResultSet(self._columns, tuple(self._rows)))
+        self._shown.results.append(ResultSet(columns.names, tuple(self._rows)))
         self._columns, self._rows = None, []
 
 

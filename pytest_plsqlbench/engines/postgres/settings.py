@@ -91,6 +91,5 @@ def printing() -> str:
     return "SELECT " + ", ".join(f"pg_catalog.current_setting({literal(name)})" for name in UNREPORTED)
 
 
-def pinned_printing() -> tuple[bytes, ...]:
-    """What ``printing`` answers while the settings are as pinned."""
-    return tuple(_SHOWN[name].encode() for name in UNREPORTED)
+PINNED_PRINTING = tuple(_SHOWN[name].encode() for name in UNREPORTED)
+"""What ``printing`` answers while the settings are as pinned."""

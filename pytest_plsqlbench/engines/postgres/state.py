@@ -46,6 +46,10 @@ WHERE c.relkind IN ('r', 'p', 'S', 'v', 'm', 'f') AND n.nspname NOT IN {_SYSTEM}
 ORDER BY 1"""
 
 
+LOCKED = TableState("(a table is locked by an open transaction)", (), ())
+"""In place of the state between two calls, where a program keeps others from reading."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table of the data."""
@@ -56,8 +60,8 @@ class Table:
     """How a query names it."""
     columns: tuple[str, ...]
     """Quoted."""
-    numeric: tuple[bool, ...]
-    """Which columns are of type numeric."""
+    row: str
+    """An expression for a row of the source ``r``, numbers without trailing zeros."""
 
     @property
     def label(self) -> str:
@@ -130,49 +134,40 @@ def _tables(rows: list[list[str]]) -> tuple[Table, ...]:
                 name,
                 source if kind == "p" else f"ONLY {source}",
                 tuple(row[3] for row in columns),
-                tuple(row[4] == _NUMERIC for row in columns),
+                f"ROW({', '.join(_value(row[3], row[4]) for row in columns)})",
             )
         )
     return tuple(tables)
 
 
+def _value(column: str, oid: str) -> str:
+    return f"pg_catalog.trim_scale(r.{column})" if oid == _NUMERIC else f"r.{column}"
+
+
 def _digests(session: Session, tables: tuple[Table, ...], budget: Budget) -> tuple[str, ...]:
-    """For each table the number of its rows and a sum over the rows' hashes: equal bags, equal digests."""
+    """For each table the number of its rows and two sums over the rows' hashes: equal bags, equal digests."""
     if not tables:
         return ()
-    query = " UNION ALL ".join(
-        f"(SELECT pg_catalog.concat(pg_catalog.count(*), ' ',"
-        f" pg_catalog.sum(pg_catalog.hashtextextended((r.*)::pg_catalog.text, 0)),  ' ',"
-        f" pg_catalog.sum(pg_catalog.hashtextextended((r.*)::pg_catalog.text, 1)))"
-        f" FROM {table.source} AS r)"
-        for table in tables
-    )
+    query = " UNION ALL ".join(f"({_digest(table)})" for table in tables)
     return tuple(row[0] for row in _rows(session.control(query, budget)[-1]))
 
 
+def _digest(table: Table) -> str:
+    sums = ", ' ', ".join(
+        f"pg_catalog.sum(pg_catalog.hashtextextended({table.row}::pg_catalog.text, {seed}))"
+        for seed in (0, 1)
+    )
+    return f"SELECT pg_catalog.concat(pg_catalog.count(*), ' ', {sums}) AS digest FROM {table.source} AS r"
+
+
 def _content(session: Session, table: Table, budget: Budget) -> TableState:
-    columns = ", ".join(f"r.{column}" for column in table.columns)
-    result = session.control(
-        f"SELECT {columns} FROM {table.source} AS r LIMIT {budget.limits.rows + 1:d}", budget
-    )[-1]
-    if result.ntuples > budget.limits.rows:
-        return _digest_content(session, table, budget)
-    rows = cells.rows(result, cells.kinds(result))
-    return TableState(table.label, cells.columns(result), tuple(sorted(rows, key=_text_order)))
-
-
-def _digest_content(session: Session, table: Table, budget: Budget) -> TableState:
-    """A table too large to hold is shown by its digest, numbers taken by value."""
-    columns = ", ".join(
-        f"pg_catalog.trim_scale(r.{column})" if numeric else f"r.{column}"
-        for column, numeric in zip(table.columns, table.numeric, strict=True)
-    )
-    query = (
-        "SELECT pg_catalog.count(*), pg_catalog.sum(pg_catalog.hashtextextended(ROW("
-        f"{columns})::pg_catalog.text, 0)) AS digest FROM {table.source} AS r"
-    )
-    result = session.control(query, budget)[-1]
-    return TableState(table.label, cells.columns(result), tuple(cells.rows(result, cells.kinds(result))))
+    most = budget.limits.rows
+    names = ", ".join(f"r.{column}" for column in table.columns)
+    result = session.control(f"SELECT {names} FROM {table.source} AS r LIMIT {most + 1:d}", budget)[-1]
+    if result.ntuples > most:  # too large to hold: shown by its digest
+        result = session.control(_digest(table), budget)[-1]
+    columns = cells.Columns(result)
+    return TableState(table.label, columns.names, tuple(sorted(columns.rows(result)[0], key=_text_order)))
 
 
 def _text_order(row: tuple[Cell, ...]) -> list[tuple[bool, str]]:

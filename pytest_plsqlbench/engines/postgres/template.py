@@ -111,15 +111,21 @@ class Templates:
         return template
 
     def _create(self, name: str) -> None:
-        version = self._admin.connect().info.server_version
+        version = self._admin.server_version
         options = "TEMPLATE template0 ENCODING 'UTF8'"
         if version >= 170000:
-            options += " LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8' LOCALE 'C'"
-        else:
-            options += " LOCALE 'C'"
+            locales = ["LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8' LOCALE 'C'"]
+        else:  # a locale of the operating system, which may lack it
+            locales = ["LOCALE 'C.UTF-8'", "LOCALE 'C'"]
         try:
+            for locale in locales:
+                try:
+                    self._admin.execute(f"CREATE DATABASE {quoted(name)} {options} {locale}")
+                    break
+                except psycopg.errors.WrongObjectType:
+                    if locale == locales[-1]:
+                        raise
             self._admin.execute(
-                f"CREATE DATABASE {quoted(name)} {options}",
                 f"REVOKE ALL ON DATABASE {quoted(name)} FROM PUBLIC",
                 f"GRANT CREATE, TEMPORARY ON DATABASE {quoted(name)}"
                 f" TO {quoted(owner_role(self._admin.address.run_id))}",
