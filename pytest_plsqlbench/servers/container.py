@@ -86,6 +86,7 @@ class ContainerSpec:
     command: tuple[str, ...] = ()
     tmpfs: Mapping[str, str] = field(default_factory=dict)
     """Folders of the container that live in memory, with their mount options."""
+    run_id: str = field(default_factory=lambda: secrets.token_hex(4))
     ready_line: str | None = None
     """A line of the log without which no login is tried; None: the login alone decides."""
     host_settings: Mapping[str, Any] = field(default_factory=dict)
@@ -185,7 +186,7 @@ class _Running:
 
     def __init__(self, spec: ContainerSpec, daemon: Daemon, tell: Notify) -> None:
         self.spec = spec
-        self.run_id = secrets.token_hex(4)
+        self.run_id = spec.run_id
         self.name = f"plsqlbench-{spec.dialect}-{self.run_id}"
         self._daemon = daemon
         self._tell = tell

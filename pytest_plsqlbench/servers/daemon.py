@@ -210,6 +210,15 @@ def _with_silence_limit(
         yield event
 
 
+def daemon_answers() -> bool:
+    """Whether a Docker daemon can be used here."""
+    try:
+        Daemon.connect("").close()
+    except ServerUnavailableError:
+        return False
+    return True
+
+
 def host_name() -> str:
     """Address of the daemon in use, as properties, DOCKER_HOST or the Docker context name it."""
     try:

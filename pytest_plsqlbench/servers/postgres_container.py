@@ -12,6 +12,8 @@ from pytest_plsqlbench.servers.container import (
     reason_of,
 )
 from pytest_plsqlbench.servers.daemon import Notify, Pull
+from pytest_plsqlbench.servers.embedded import PROCESS_MEMORY
+from pytest_plsqlbench.servers.naming import owner_role, quoted
 
 IMAGE = "postgres:17"
 """Used where the user names none."""
@@ -20,8 +22,6 @@ SUPERUSER = "plsqlbench"
 START_SECONDS = 120.0
 _MEMORY = 4 << 30
 _TMPFS = 2 << 30
-_PROCESS_MEMORY = 2 << 30
-"""Private memory of each server process, in bytes: a program that wants more gets "out of memory" (53200)."""
 _DATA = "/plsqlbench"
 
 SETTINGS = {
@@ -78,13 +78,9 @@ def start_postgres_container(
         ServerUnavailableError: it cannot be had; one line says why and what to do.
     """
     password = new_password()
-    return ContainerServer.start(
-        postgres_spec(image, password, memory),
-        PostgresProbe(password),
-        seconds=seconds,
-        pull=pull,
-        notify=notify,
-    )
+    spec = postgres_spec(image, password, memory)
+    probe = PostgresProbe(password, spec.run_id)
+    return ContainerServer.start(spec, probe, seconds=seconds, pull=pull, notify=notify)
 
 
 def postgres_spec(image: str, password: str, memory: int = _MEMORY) -> ContainerSpec:
@@ -113,7 +109,7 @@ def postgres_spec(image: str, password: str, memory: int = _MEMORY) -> Container
         host_settings={
             "shm_size": 256 << 20,
             "pids_limit": 2000,
-            "ulimits": [Ulimit(name="data", soft=_PROCESS_MEMORY, hard=_PROCESS_MEMORY)],
+            "ulimits": [Ulimit(name="data", soft=PROCESS_MEMORY, hard=PROCESS_MEMORY)],
             "cap_drop": ["ALL"],
             "cap_add": ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"],  # to become another user
             "security_opt": ["no-new-privileges"],
@@ -124,10 +120,11 @@ def postgres_spec(image: str, password: str, memory: int = _MEMORY) -> Container
 
 
 class PostgresProbe:
-    """Logs in as the superuser."""
+    """Logs in as the superuser, and makes the server ready for a run."""
 
-    def __init__(self, password: str) -> None:
+    def __init__(self, password: str, run_id: str) -> None:
         self._password = password
+        self._run_id = run_id
 
     def __call__(self, place: Place) -> Login:
         """One attempt."""
@@ -144,10 +141,10 @@ class PostgresProbe:
         )
         try:
             with psycopg.connect(conninfo, connect_timeout=3) as connection:
-                connection.autocommit = True
                 # as the embedded server: graded roles get their own databases and no others
                 for database in ("postgres", "template1"):
                     connection.execute(f"REVOKE CONNECT, TEMPORARY ON DATABASE {database} FROM PUBLIC")
+                connection.execute(f"CREATE ROLE {quoted(owner_role(self._run_id))} NOLOGIN".encode())
                 return Login(conninfo, connection.info.parameter_status("server_version") or "?")
         except psycopg.OperationalError as error:
             raise NotYetError(reason_of(error)) from None

@@ -28,7 +28,7 @@ from pytest_plsqlbench.servers.container import (
     new_password,
 )
 from pytest_plsqlbench.servers.container_sweep import OWNER_LABEL, sweep_at
-from pytest_plsqlbench.servers.daemon import Daemon, log_tail, one_line
+from pytest_plsqlbench.servers.daemon import Daemon, daemon_answers, log_tail, one_line
 from pytest_plsqlbench.servers.oracle_container import READY_LINE, OracleProbe, oracle_spec, services_of
 from pytest_plsqlbench.servers.owner import Owner
 from pytest_plsqlbench.servers.postgres_container import PostgresProbe, postgres_spec
@@ -88,6 +88,7 @@ def test_no_daemon_leaves_no_open_socket(host: str, monkeypatch: pytest.MonkeyPa
     with pytest.raises(ServerUnavailableError) as caught:
         Daemon.connect("do without")
     assert caught.value.__context__ is None
+    assert not daemon_answers()
 
 
 def test_malformed_variable_of_testcontainers_is_one_line() -> None:
@@ -113,12 +114,10 @@ def test_log_tail_is_one_clean_line_without_secrets() -> None:
 
 
 def test_reason_is_the_one_at_the_bottom() -> None:
-    with pytest.raises(RuntimeError) as caught:
-        try:
-            raise PermissionError(13, "Permission denied")
-        except PermissionError as error:
-            raise RuntimeError("Error while fetching: ('Connection aborted.', …)") from error
-    assert one_line(caught.value) == "Permission denied"
+    wrapped = RuntimeError("Error while fetching: ('Connection aborted.', …)")
+    wrapped.__context__ = RuntimeError("Connection aborted.")
+    wrapped.__context__.__cause__ = PermissionError(13, "Permission denied")
+    assert one_line(wrapped) == "Permission denied"
     assert one_line(RuntimeError("a\nb")) == "a b"
     assert one_line(RuntimeError()) == "RuntimeError"
 
@@ -317,6 +316,11 @@ def answers(place: Place) -> Login:
     return Login(f"s3cret@{place.host}:{place.port}", "1.2")
 
 
+def test_fake_daemon_answers(world: World) -> None:
+    assert daemon_answers()
+    assert world.closed == 1
+
+
 def test_fake_start_waits_for_the_ready_line_then_for_a_login(world: World) -> None:
     world.container.log = [b"", b"not yet\n", b"READY!\n"]
     tries: list[Place] = []
@@ -461,7 +465,7 @@ def test_container_that_somebody_else_removes_is_no_fault(status: int, removed: 
     def remove(**_how: bool) -> None:
         raise (NotFound if status == 404 else APIError)("x", response=SimpleNamespace(status_code=status))
 
-    assert container_sweep.remove(SimpleNamespace(remove=remove)) is removed  # type: ignore[arg-type]
+    assert container_sweep.remove(SimpleNamespace(remove=remove)) is removed
 
 
 def test_container_that_cannot_be_removed_is_a_fault() -> None:
@@ -471,7 +475,7 @@ def test_container_that_cannot_be_removed_is_a_fault() -> None:
         raise APIError("x", response=SimpleNamespace(status_code=500))
 
     with pytest.raises(APIError):
-        container_sweep.remove(SimpleNamespace(remove=remove))  # type: ignore[arg-type]
+        container_sweep.remove(SimpleNamespace(remove=remove))
 
 
 # -- Oracle --------------------------------------------------------------------------------------------------
@@ -569,7 +573,7 @@ def test_postgres_container_is_told_everything_explicitly(monkeypatch: pytest.Mo
 
 def test_postgres_login_at_a_closed_port_is_not_yet() -> None:
     with pytest.raises(NotYetError, match="refused"):
-        PostgresProbe("Pw1")(Place("127.0.0.1", 9))
+        PostgresProbe("Pw1", "cafe0123")(Place("127.0.0.1", 9))
 
 
 # -- passwords and owners ------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def docker_client() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def turnstile() -> FileLock:
-    """Held by whoever starts, sweeps or counts containers: at one daemon, these tests see those of each other."""
+    """Held by whoever starts, sweeps or counts containers: at one daemon all these tests see each other's."""
     return FileLock(Path(tempfile.gettempdir()) / f"plsqlbench-docker-tests-{os.getuid()}.lock")
 
 

@@ -24,6 +24,7 @@ def server(image: str, turnstile: FileLock) -> Iterator[ContainerServer]:
         patch.setenv("POSTGRES_USER", "stray")
         patch.setenv("POSTGRES_PASSWORD", "stray")
         patch.setenv("POSTGRES_DB", "stray")
+        patch.setattr(postgres_container, "PROCESS_MEMORY", 256 << 20)  # more takes longer to fill
         started = start_postgres_container(image, pull="never")
     yield started
     with turnstile:
@@ -98,7 +99,7 @@ def test_data_lives_in_memory(server: ContainerServer, docker_client: Any) -> No
 
 
 def test_greedy_program_gets_an_error_and_others_go_on(server: ContainerServer) -> None:
-    greedy = "SELECT array_length(array_agg(repeat('x', 500000000)), 1) FROM generate_series(1, 20)"
+    greedy = "SELECT array_length(array_agg(repeat('x', 50000000)), 1) FROM generate_series(1, 20)"
     with (
         psycopg.connect(server.address.conninfo) as other,
         psycopg.connect(server.address.conninfo) as connection,
