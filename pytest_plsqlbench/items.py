@@ -61,7 +61,14 @@ class TaskFile(pytest.File):
         """One item a turn, dialect and sample, in the order of the file's tasks."""
         for task, turn, sample, answers in self._selection.turns(self.dataset):
             name = self._selection.name(task, turn, sample)
-            yield TurnItem.from_parent(self, name=name, task=task, turn=turn, answers=answers)
+            yield TurnItem.from_parent(
+                self,
+                name=name,
+                nodeid=f"{self.nodeid}::{name}",  # given, so that pytest reads the bracket as it does in --lf
+                task=task,
+                turn=turn,
+                answers=answers,
+            )
 
 
 class TurnItem(pytest.Item):

@@ -91,9 +91,7 @@ class RowLines:
             return False
         padded = self._padded(actual)
         if equality.tolerance is not None:
-            return any(
-                self.difference(padded, order, equality) is None for order in self._orders()
-            )
+            return any(self.difference(padded, order, equality) is None for order in self._orders())
         if self._in_order:
             return any(self._same_in_order(padded, order, equality) for order in self._orders())
         found = [Counter(map(equality.key, padded[start:end])) for start, end in self._line_stretches()]

@@ -113,6 +113,8 @@ def _turn(turn: NativeTurn, index: int, turn_id: str, dialect: Dialect, keys: Ke
         raise Fault((*keys, "prompt"), "is empty")
     if turn.reference is not None and not turn.reference.strip():
         raise Fault((*keys, "reference"), "is empty: leave it out where all tests state what they expect")
+    if "\0" in (turn.reference or ""):
+        raise Fault((*keys, "reference"), "holds the character U+0000, which no database takes")
     if not turn.tests:
         raise Fault((*keys, "tests"), "is empty: a turn has at least one test")
     tests = []
@@ -152,8 +154,11 @@ def _test(native: NativeTest, dialect: Dialect, *, has_reference: bool, keys: Ke
     if suite and not calls:
         raise Fault((*keys, "calls"), "is empty")
     for number, call in enumerate(calls):
+        here = (*keys, "calls", number) if suite else (*keys, "call")
         if not call.strip():
-            raise Fault((*keys, "calls", number) if suite else (*keys, "call"), "is empty")
+            raise Fault(here, "is empty")
+        if "\0" in call:
+            raise Fault(here, "holds the character U+0000, which no database takes")
     if not has_reference and native.expect is None:
         raise Fault(keys, "needs 'expect', or the turn needs a 'reference': nothing says what is right")
     expect = None if native.expect is None else _expectation(native.expect, dialect, (*keys, "expect"))

@@ -24,16 +24,6 @@ LARGEST = 64_000_000
 _UNUSED_AFTER = 60 * 86_400.0
 
 
-def cache_root() -> Path:
-    """Folder of what is kept between runs: ``PLSQLBENCH_CACHE_DIR``, else the user's cache folder."""
-    given = os.environ.get("PLSQLBENCH_CACHE_DIR")
-    if given:
-        return Path(given)
-    import platformdirs  # noqa: PLC0415 (only without the variable)
-
-    return Path(platformdirs.user_cache_dir("pytest-plsqlbench"))
-
-
 class EntryCache:
     """Entries of bytes under keys of 32 bytes, in one file."""
 

@@ -16,6 +16,7 @@ from sqlglot.schema import MappingSchema
 
 from pytest_plsqlbench.datasets.oracle_types import exact_name
 from pytest_plsqlbench.datasets.plsqlbench_schema import Catalog, Table
+from pytest_plsqlbench.sql.lexer import Lexer
 
 
 class UntranslatableError(Exception):
@@ -63,7 +64,7 @@ class GoldReader:
         Raises:
             UntranslatableError: it is no query, names what the DDL lacks, or leaves room for two readings.
         """
-        text = text.strip().removesuffix(";").rstrip()
+        text = bare_query(text)
         if schema in self._catalog.problems:
             raise UntranslatableError(self._catalog.problems[schema])
         raw = _parse(text)
@@ -72,6 +73,8 @@ class GoldReader:
         _refuse_merged_columns(raw)
         _refuse_wrong_owners(raw, tables)
         tree = self._bind(raw, text, tables, schema)
+        if not tree.selects:
+            raise UntranslatableError("a query without columns")
         if any(isinstance(select, exp.Star) or select.is_star for select in tree.selects):
             raise UntranslatableError("a star whose columns are not sure")
         keys, hidden = _sort_keys(tree)
@@ -100,6 +103,14 @@ class GoldReader:
             # The names are exact, and all of them are upper case or never named without quotes.
             self._schemas[schema] = MappingSchema({schema: tables}, dialect="oracle", normalize=False)
         return self._schemas[schema]
+
+
+def bare_query(text: str) -> str:
+    """A query without what stands around it: blanks, comments, the semicolon."""
+    tokens = [token for token in Lexer(text, "oracle") if not token.silent]
+    while tokens and tokens[-1].text == ";":
+        tokens.pop()
+    return text[tokens[0].offset : tokens[-1].end] if tokens else ""
 
 
 def _sort_keys(tree: exp.Query) -> tuple[tuple[int, ...], tuple[exp.Expr, ...]]:

@@ -78,16 +78,17 @@ class DmlFile:
             UserError: a statement is no plain multi-row INSERT, or a column does not take a value.
         """
         order = {name: index for index, name in enumerate(table.columns)}
-        makers = [converter(column.type, dialect) for column in table.columns.values()]
+        required = table.required
+        makers = [converter(c.type, dialect, required=c.name in required) for c in table.columns.values()]
         number = 0
         for insert in self._inserts.get((table.schema, table.name), ()):
             reader = _InsertReader(insert, at(self.path))
             names = reader.columns() or list(table.columns)
-            unknown = [name for name in names if name not in order]
-            if unknown or len(set(names)) < len(names):
-                raise reader.error(
-                    f"names the column {unknown[0] if unknown else names[0]}, which is not once there"
-                )
+            for name in names:
+                if name not in order or names.count(name) > 1:
+                    raise reader.error(f"names the column {name}, which is not once there")
+            if missing := required.difference(names):
+                raise reader.error(f"does not name the column {min(missing)}, which may not be NULL")
             places = [order[name] for name in names]
             for values in reader.values():
                 number += 1

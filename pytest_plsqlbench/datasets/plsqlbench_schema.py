@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import sqlglot
@@ -28,6 +29,7 @@ from pytest_plsqlbench.datasets.oracle_types import (
     postgres_quoted,
 )
 from pytest_plsqlbench.datasets.textfile import json_lines, text_fields
+from pytest_plsqlbench.sql.lexer import Lexer
 
 
 @dataclass(slots=True)
@@ -52,6 +54,11 @@ class Table:
     """The ``db_id`` of its rows."""
     foreign_keys: int = 0
     """How many it declares; they are not kept."""
+
+    @property
+    def required(self) -> frozenset[str]:
+        """Columns that may not be NULL."""
+        return frozenset(c.name for c in self.columns.values() if c.not_null) | set(self.primary_key)
 
     @property
     def qualified(self) -> str:
@@ -165,6 +172,22 @@ class _NotUnderstoodError(Exception):
     """A statement, or a part of one, has no known effect on the tables."""
 
 
+_HARMLESS = (
+    ("COMMENT", "ON"),
+    ("CREATE", "INDEX"),
+    ("CREATE", "UNIQUE", "INDEX"),
+    ("CREATE", "BITMAP", "INDEX"),
+    ("CREATE", "SEQUENCE"),
+)
+
+
+def _leaves_tables_alone(sql: str) -> bool:
+    """Whether a statement is of a kind that changes no table."""
+    tokens = (token.value for token in Lexer(sql, "oracle") if not token.silent)
+    words = tuple(islice(tokens, max(map(len, _HARMLESS))))
+    return any(words[: len(start)] == start for start in _HARMLESS)
+
+
 class _Replay:
     """Plays one row on a catalog."""
 
@@ -176,7 +199,8 @@ class _Replay:
 
     def play(self) -> None:
         try:
-            self._effect(sqlglot.parse_one(self.row.sql, read="oracle"))
+            if not _leaves_tables_alone(self.row.sql):
+                self._effect(sqlglot.parse_one(self.row.sql, read="oracle"))
         except (SqlglotError, _NotUnderstoodError):
             reason = f"the DDL statement at {self.row.source} is not understood"
             self.catalog.problems.setdefault(self.row.database.upper(), reason)
@@ -193,10 +217,6 @@ class _Replay:
                     self.catalog.tables.pop(self._key(name), None)
             case exp.Command():
                 self._modify()
-            case exp.Comment():
-                pass
-            case exp.Create() if tree.kind in {"INDEX", "SEQUENCE"}:
-                pass
             case _:
                 raise _NotUnderstoodError
 

@@ -116,15 +116,25 @@ def _recognise(path: Path) -> tuple[Reader | None, bytes | None]:
 
 def task_files(folder: Path) -> Iterator[Path]:
     """Files below a folder that may hold tasks, sorted; hidden folders and databases are left out."""
-    entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    return _walk(folder, frozenset())
+
+
+def _walk(folder: Path, above: frozenset[str]) -> Iterator[Path]:
+    real = os.path.realpath(folder)
+    if real in above:  # a link that leads back
+        return
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", at(folder)) from None
     for entry in entries:
         if entry.name.startswith("."):
             continue
         path = Path(entry.path)
         if entry.is_dir():
             if not ignored_folder(path):
-                yield from task_files(path)
-        else:
+                yield from _walk(path, above | {real})
+        elif entry.is_file():
             yield path
 
 

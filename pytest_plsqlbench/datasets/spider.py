@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pytest_plsqlbench.bench import task as task_module
 from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.task import Source, Task, UserError
-from pytest_plsqlbench.datasets.cache import EntryCache, cache_root
+from pytest_plsqlbench.cachefolder import cache_root
+from pytest_plsqlbench.datasets.cache import EntryCache
 from pytest_plsqlbench.datasets.dataset import Dataset, at, shown_path
 from pytest_plsqlbench.datasets.textfile import json_lines, read_bytes, text_fields
 
@@ -119,19 +119,26 @@ def _code_version() -> bytes:
     """Digest over the code that turns a release into tasks: an entry of other code is not reused."""
     versions = [importlib.metadata.version(package) for package in ("sqlglot", "msgspec")]
     digest = hashlib.sha256(" ".join(versions).encode())
-    folder = Path(__file__).parent
-    modules = sorted(path for pattern in _CODE for path in folder.glob(pattern))
-    assert task_module.__file__ is not None
-    for module in (*modules, Path(task_module.__file__)):
-        digest.update(module.read_bytes())
+    for file in watched_files():
+        digest.update(file.read_bytes())
     return digest.digest()
 
 
+def watched_files() -> list[Path]:
+    """The modules whose code decides what the tasks of a release are."""
+    package = Path(__file__).parent.parent
+    return sorted(file for pattern in _CODE for file in package.glob(pattern))
+
+
 _CODE = (
-    "spider*.py",
-    "translation*.py",
-    "gold_query.py",
-    "oracle_*.py",
-    "plsqlbench_schema.py",
-    "textfile.py",
+    "bench/dialect.py",
+    "bench/task.py",
+    "datasets/dataset.py",
+    "datasets/gold_query.py",
+    "datasets/oracle_*.py",
+    "datasets/plsqlbench_schema.py",
+    "datasets/spider*.py",
+    "datasets/textfile.py",
+    "datasets/translation*.py",
+    "sql/lexer.py",
 )

@@ -195,11 +195,16 @@ def _null_if_empty(node: exp.Expr) -> exp.Expr:
     return exp.Nullif(this=node, expression=exp.Literal.string(""))
 
 
+def _division(_: ValueBuilder, __: exp.Expr) -> Value:
+    raise UntranslatableError("a division, whose last digits differ")
+
+
 FUNCTIONS: dict[type[exp.Expr], Callable[[ValueBuilder, Any], Value]] = {
     exp.Window: _keep,
     exp.Add: _arithmetic,
     exp.Sub: _arithmetic,
     exp.Mul: _arithmetic,
+    exp.Div: _division,
     exp.Neg: _of_number,
     exp.Abs: _of_number,
     exp.Round: _round,
@@ -218,4 +223,4 @@ FUNCTIONS: dict[type[exp.Expr], Callable[[ValueBuilder, Any], Value]] = {
     exp.CurrentTimestamp: _clock,
     exp.CurrentDate: _clock,
 }
-"""Functions and operators by node type. Division is not among them: digits beyond the 16th would differ."""
+"""Functions and operators by exact node type."""

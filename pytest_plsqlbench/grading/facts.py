@@ -36,7 +36,16 @@ class TextFacts:
         from pytest_plsqlbench.sql.interface import interface_findings  # noqa: PLC0415 (failures only)
 
         calls = [call for test in self._turn.tests for call in test.calls]
-        return tuple(interface_findings(self._program, calls, self._dialect))
+        reference = self._turn.reference
+        return tuple(interface_findings(self._program, calls, self._dialect, reference=reference))
+
+    @cached_property
+    def holds_nothing(self) -> bool:
+        """Whether there is no statement in the text at all: it plays without an error, and does nothing."""
+        from pytest_plsqlbench.sql.script import read_script  # noqa: PLC0415 (failures only)
+
+        statements = read_script(self._program, self._dialect).statements
+        return all(statement.kind == "client" for statement in statements)
 
     def unplayed(self, test: Test, install: CallObservation) -> TestResult:
         """The result of a test that was not played, because the program failed."""
@@ -51,5 +60,12 @@ class TextFacts:
         """The result of a test that was played."""
         if judgement.outcome.passed:
             return judged_result(test, judgement, actual)
-        failure = classify(test, judgement.outcome, actual, install, interface=self.interface)
+        failure = classify(
+            test,
+            judgement.outcome,
+            actual,
+            install,
+            not_a_program=self.not_a_program if self.holds_nothing else None,
+            interface=self.interface,
+        )
         return judged_result(test, judgement, actual, failure)

@@ -70,7 +70,10 @@ class ReferenceBook:
         first = _usable(turn, lane.play(play))
         if first.problem is None:
             first = _steady(turn, first, _usable(turn, lane.play(play)))
-        self.cache.put(key, first)
+        if (
+            first.problem is None
+        ):  # a problem is looked at again in every run: it may be the day's, not the task's
+            self.cache.put(key, first)
         return first
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from filelock import FileLock
 
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.servers.account import Account, cache_root, own_account, wheel_version
+from pytest_plsqlbench.cachefolder import cache_root
+from pytest_plsqlbench.servers.account import Account, own_account, wheel_version
 
 SUPERUSER = "plsqlbench"
 """The administrating role of the embedded server."""

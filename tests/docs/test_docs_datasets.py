@@ -19,8 +19,6 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 def blocks(page: str, language: str) -> list[str]:
     text = (DOCS / page).read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-        rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
 
 
 @pytest.fixture(autouse=True)

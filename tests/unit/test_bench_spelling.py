@@ -50,7 +50,7 @@ from pytest_plsqlbench.bench.spelling import ZERO, canonical_line, canonical_num
         ["x=-1.0", "x=-1"],
     ],
 )
-def test_spellings_of_the_same_text(spellings):
+def test_spellings_of_the_same_text(spellings: list[str]) -> None:
     assert len({canonical_line(spelling) for spelling in spellings}) == 1, spellings
 
 
@@ -96,11 +96,11 @@ def test_spellings_of_the_same_text(spellings):
         ("\u0661", "1"),  # other scripts' digits are text
     ],
 )
-def test_what_differs_by_more_than_spelling(one, other):
+def test_what_differs_by_more_than_spelling(one: str, other: str) -> None:
     assert canonical_line(one) != canonical_line(other)
 
 
-def test_huge_numbers_take_linear_time():
+def test_huge_numbers_take_linear_time() -> None:
     huge = "1" + "0" * 131_071
     assert canonical_number(huge) == canonical_number("1e131071") == (False, "1", 131_071)
     assert canonical_number("9" * 200_000 + "." + "0" * 200_000) == (False, "9" * 200_000, 0)
@@ -112,38 +112,38 @@ def test_huge_numbers_take_linear_time():
 @pytest.mark.parametrize(
     "text", ["-" * 50_000, "1." * 50_000, "0" * 100_000, "2024-" * 20_000, " ," * 50_000]
 )
-def test_hostile_lines_take_linear_time(text):
+def test_hostile_lines_take_linear_time(text: str) -> None:
     canonical_line(text)
 
 
 @pytest.mark.parametrize(
-    "text", ["", ".", "-", "e5", "1e", "1.2.3", "0x1", "1 ", " 1", "nan", "1,5", "--1", "1_0", "١"]
+    "text", ["", ".", "-", "e5", "1e", "1.2.3", "0x1", "1 ", " 1", "nan", "1,5", "--1", "1_0", "\u0661"]
 )
-def test_what_is_no_number(text):
+def test_what_is_no_number(text: str) -> None:
     assert canonical_number(text) is None
 
 
-def test_zero_has_one_form():
+def test_zero_has_one_form() -> None:
     assert {canonical_number(text) for text in ("0", "-0", "0.000", ".0", "0e9", "+0", "-0e-5")} == {ZERO}
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False), st.decimals(allow_nan=False, allow_infinity=False))
-def test_canonical_numbers_are_equal_as_the_numbers_are(one, other):
+def test_canonical_numbers_are_equal_as_the_numbers_are(one: Decimal, other: Decimal) -> None:
     assert (canonical_number(str(one)) == canonical_number(str(other))) == (one == other)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=4, min_value=-(10**6), max_value=10**6))
-def test_trailing_zeros_of_a_number_in_a_line_do_not_count(number):
+def test_trailing_zeros_of_a_number_in_a_line_do_not_count(number: Decimal) -> None:
     text = format(number, "f")
     assert canonical_line(f"a,{text},b") == canonical_line(f"a, {text}000, b")
 
 
 @given(st.text(), st.text(alphabet=" \t", max_size=3))
-def test_trailing_blanks_never_count(text, blanks):
+def test_trailing_blanks_never_count(text: str, blanks: str) -> None:
     assert canonical_line(text + blanks) == canonical_line(text)
 
 
-def test_numbers_are_taken_out_and_dates_are_not():
+def test_numbers_are_taken_out_and_dates_are_not() -> None:
     rest, numbers = split_numbers("on 2024-01-15 paid -1.50 of 20, id 007  ", normalized=False)
     assert numbers == (Decimal("-1.50"), Decimal(20))
     assert rest == ("on 2024-01-15 paid \0 of \0, id 007", 2)

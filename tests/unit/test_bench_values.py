@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_plsqlbench.bench.observation import Cell, Kind
 from pytest_plsqlbench.bench.values import (
+    Reading,
     cell_key,
     row_key,
     split_cell,
@@ -19,7 +23,10 @@ from pytest_plsqlbench.bench.values import (
 HUGE = "1" + "0" * 131_071
 
 
-def same(one, other, reading="published"):
+READINGS: tuple[Reading, ...] = ("published", "normalized", "strict")
+
+
+def same(one: Cell, other: Cell, reading: Reading = "published") -> bool:
     return cell_key(one, reading) == cell_key(other, reading)
 
 
@@ -49,7 +56,7 @@ def same(one, other, reading="published"):
         (None, None),
     ],
 )
-def test_equal_as_published(one, other):
+def test_equal_as_published(one: Cell, other: Cell) -> None:
     assert same(one, other)
     assert same(one, other, "strict")
     assert same(one, other, "normalized")
@@ -97,7 +104,7 @@ def test_equal_as_published(one, other):
         (("json", '["a"]'), ("json", '{"a": "a"}')),
     ],
 )
-def test_never_equal(one, other):
+def test_never_equal(one: Cell, other: Cell) -> None:
     assert not same(one, other)
     assert not same(one, other, "normalized")
 
@@ -120,28 +127,35 @@ def test_never_equal(one, other):
         (("other", "(1.50,abc)"), ("other", "(1.5,abc)")),
     ],
 )
-def test_equal_only_when_normalized(one, other):
+def test_equal_only_when_normalized(one: Cell, other: Cell) -> None:
     assert not same(one, other)
     assert same(one, other, "normalized")
 
 
 @pytest.mark.parametrize(
-    "text", ["1." + "0" * 100_000 + "1", "-" + HUGE + "." + "0" * 100_000, "0." + "0" * 100_000 + "10", "1e" + "0" * 99]
+    "text",
+    [
+        "1." + "0" * 100_000 + "1",
+        "-" + HUGE + "." + "0" * 100_000,
+        "0." + "0" * 100_000 + "10",
+        "1e" + "0" * 99,
+    ],
 )
-def test_long_numbers_take_linear_time(text):
-    for reading in ("published", "normalized"):
-        for kind in ("int", "numeric", "float", "numbers", "text"):
+def test_long_numbers_take_linear_time(text: str) -> None:
+    kinds: list[Kind] = ["int", "numeric", "float", "numbers", "text"]
+    for reading in READINGS:
+        for kind in kinds:
             assert same((kind, text), (kind, text), reading)
 
 
 @pytest.mark.parametrize("depth", [500, 200_000])
-def test_deep_json_does_not_break_the_comparison(depth):
-    deep = ("json", "[" * depth + "]" * depth)
+def test_deep_json_does_not_break_the_comparison(depth: int) -> None:
+    deep: Cell = ("json", "[" * depth + "]" * depth)
     assert same(deep, deep, "normalized")
     assert not same(deep, ("json", "[]"), "normalized")
 
 
-def test_sort_keys_tie_where_the_database_sees_equals():
+def test_sort_keys_tie_where_the_database_sees_equals() -> None:
     assert tie_key(("float", "-0"), "published") == tie_key(("float", "0"), "published")
     assert tie_key(("numeric", "1.0"), "published") == tie_key(("int", "1"), "published")
     assert tie_key(None, "published") != tie_key(("int", "0"), "published")
@@ -149,36 +163,19 @@ def test_sort_keys_tie_where_the_database_sees_equals():
 
 _TEXTS = st.sampled_from(
     [
-        "",
-        " ",
-        "0",
-        "-0",
-        "1",
-        "1.0",
-        "1.50",
-        "1.5",
-        "+1",
-        "1e0",
-        "01",
-        "NaN",
-        "nan",
-        "Infinity",
-        "t",
-        "true",
-        "f",
+        *["", " ", "0", "-0", "1", "1.0", "1.50", "1.5", "+1", "1e0", "01", "1.", ".5", "0.5", "NaN", "nan"],
+        *["Infinity", "t", "true", "f", "a", "a ", "A", "NULL", "\0", "\n", "2024-01-15", "15-JAN-2024"],
+        *["2024-01-15 00:00:00", "2024-01-15 00:00:00+00", "{}", "{1}", "{1.0}", "[1]", "[1.0]"],
+        *['{"a":1}', '{"a": 1.0}'],
     ]
-    + ["2024-01-15", "2024-01-15 00:00:00", "2024-01-15 00:00:00+00", "15-JAN-2024", "a", "a ", "A", "NULL"]
-    + ["{}", "{1}", "{1.0}", "[1]", "[1.0]", '{"a":1}', '{"a": 1.0}', "1.", ".5", "0.5", "\0", "\n"]
 )
-_KINDS = st.sampled_from(
-    ["int", "numeric", "float", "text", "bool", "date", "timestamp", "timestamptz", "time"]
-    + ["interval", "bytes", "json", "numbers", "other"]
+CELLS: st.SearchStrategy[Cell] = st.none() | st.tuples(
+    st.sampled_from(get_args(Kind)), _TEXTS | st.text(max_size=6)
 )
-CELLS = st.none() | st.tuples(_KINDS, _TEXTS | st.text(max_size=6))
 
 
 @given(CELLS, CELLS)
-def test_what_is_equal_as_published_is_equal_when_normalized(one, other):
+def test_what_is_equal_as_published_is_equal_when_normalized(one: Cell, other: Cell) -> None:
     if same(one, other):
         assert same(one, other, "normalized")
         assert tie_key(one, "published") == tie_key(other, "published")
@@ -189,15 +186,15 @@ def test_what_is_equal_as_published_is_equal_when_normalized(one, other):
 
 
 @given(CELLS, CELLS)
-def test_only_null_equals_null(one, other):
-    for reading in ("published", "normalized", "strict"):
+def test_only_null_equals_null(one: Cell, other: Cell) -> None:
+    for reading in READINGS:
         assert same(one, one, reading)
         if (one is None) != (other is None):
             assert not same(one, other, reading)
 
 
 @given(CELLS, CELLS)
-def test_with_tolerance_what_is_equal_as_published_stays_together(one, other):
+def test_with_tolerance_what_is_equal_as_published_stays_together(one: Cell, other: Cell) -> None:
     """The same structure, and numbers that differ by nothing."""
     if same(one, other):
         left, right = split_cell(one, "published"), split_cell(other, "published")
@@ -206,16 +203,16 @@ def test_with_tolerance_what_is_equal_as_published_stays_together(one, other):
 
 
 @given(st.lists(CELLS, max_size=3), st.lists(CELLS, max_size=3))
-def test_rows_are_equal_when_all_their_cells_are(one, other):
+def test_rows_are_equal_when_all_their_cells_are(one: list[Cell], other: list[Cell]) -> None:
     expected = len(one) == len(other) and all(map(same, one, other))
     assert (row_key(tuple(one), "published") == row_key(tuple(other), "published")) == expected
     if expected:
         assert split_row(tuple(one), "published")[0] == split_row(tuple(other), "published")[0]
 
 
-def test_stated_values_meet_every_number_type_but_not_text():
+def test_stated_values_meet_every_number_type_but_not_text() -> None:
     stated = [tuple(map(stated_cell, (1.5, 1.5, 3, 3, "x", True, None, "1.5")))]
-    observed = [
+    observed: list[tuple[Cell, ...]] = [
         (
             ("numeric", "1.50"),
             ("float", "1.5"),
@@ -247,7 +244,7 @@ def test_stated_values_meet_every_number_type_but_not_text():
         ("2024-01-15", ("timestamp", "2024-01-15 00:00:01")),
     ],
 )
-def test_stated_values_that_differ(value, cell):
+def test_stated_values_that_differ(value: object, cell: Cell) -> None:
     wanted, found = untyped([(stated_cell(value),)], [(cell,)])
     assert row_key(wanted[0], "published") != row_key(found[0], "published")
 
@@ -263,15 +260,15 @@ def test_stated_values_that_differ(value, cell):
         (1e20, ("numeric", "100000000000000000000")),
     ],
 )
-def test_stated_values_without_the_types_of_the_database(value, cell):
+def test_stated_values_without_the_types_of_the_database(value: object, cell: Cell) -> None:
     wanted, found = untyped([(stated_cell(value),)], [(cell,)])
     assert row_key(wanted[0], "published") == row_key(found[0], "published")
 
 
-def test_a_stated_value_is_a_plain_value():
+def test_a_stated_value_is_a_plain_value() -> None:
     with pytest.raises(TypeError, match="not list"):
         stated_cell([1])
 
 
-def test_a_stated_integer_may_be_long():
+def test_a_stated_integer_may_be_long() -> None:
     assert stated_cell(10**5000) == ("numeric", "1" + "0" * 5000)

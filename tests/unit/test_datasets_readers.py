@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,6 +106,14 @@ def test_a_folder_is_walked_in_order_and_only_tasks_are_taken(tmp_path: Path) ->
         },
     )
     assert [task.id for task in load_path(tmp_path).tasks] == ["a1", "a2", "b1", "b2"]
+
+
+def test_a_link_that_leads_back_and_a_pipe_are_passed_over(tmp_path: Path) -> None:
+    put(tmp_path, {"x/a.yaml": yaml_task("a"), "far/b.yaml": yaml_task("b")})
+    (tmp_path / "x/again").symlink_to(tmp_path / "x")
+    (tmp_path / "x/far").symlink_to(tmp_path / "far")
+    os.mkfifo(tmp_path / "x/pipe.yaml")
+    assert [task.id for task in load_path(tmp_path / "x").tasks] == ["a", "b"]
 
 
 def test_a_broken_task_in_a_folder_is_a_fault_and_not_passed_over(tmp_path: Path) -> None:
