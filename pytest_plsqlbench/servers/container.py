@@ -39,6 +39,7 @@ _PATIENT_POLL = 0.5
 _TELL = 30.0
 """Seconds between two messages that we still wait."""
 _LOG_LINES = 2000
+_REMOVED = "somebody removed it"
 _REMOVAL = 30
 """Seconds after which a daemon that does not answer a removal counts as gone."""
 
@@ -65,7 +66,7 @@ class NotYetError(Exception):
 
 
 Probe = Callable[[Place], Login]
-"""Try to log in: one attempt, a few seconds at most. Raises NotYetError."""
+"""Try to log in: one attempt, a few seconds at most; may be repeated after success. Raises NotYetError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,22 +230,10 @@ class _Running:
         """
         began = time.monotonic()
         told = began
-        answer = ""
         while True:
-            down = self.why_down()
-            if down:
-                raise ServerUnavailableError(
-                    f"the container of {self.spec.image} ended at start: {down};"
-                    f" name another image with {self.spec.option}, or {self.spec.instead}"
-                )
-            if self._said_ready():
-                for place in self._places():
-                    try:
-                        return probe(place)
-                    except NotYetError as error:
-                        answer = str(error)
-            else:
-                answer = f"its log has no line {self.spec.ready_line!r}"
+            answer = self._attempt(probe)
+            if isinstance(answer, Login):
+                return answer
             now = time.monotonic()
             if now - began > seconds:
                 raise ServerUnavailableError(self._never_ready(seconds, answer))
@@ -252,6 +241,42 @@ class _Running:
                 told = now
                 self._tell(f"waiting for the database in {self.spec.image} ({now - began:.0f} s): {answer}")
             time.sleep(_POLL if now - began < _EAGER else _PATIENT_POLL)
+
+    def _attempt(self, probe: Probe) -> Login | str:
+        """A login, or why there is none yet.
+
+        Raises:
+            ServerUnavailableError: the container has ended.
+        """
+        from docker.errors import NotFound  # noqa: PLC0415
+
+        try:
+            down = self.why_down()
+            ready = not down and self._said_ready()
+        except NotFound:
+            down, ready = _REMOVED, False
+        if down:
+            raise ServerUnavailableError(
+                f"the container of {self.spec.image} ended at start: {down};"
+                f" name another image with {self.spec.option}, or {self.spec.instead}"
+            )
+        return self._log_in(probe) if ready else f"its log has no line {self.spec.ready_line!r}"
+
+    def _log_in(self, probe: Probe) -> Login | str:
+        """Try the places in order; one that answers late, while a later one was tried, still goes first."""
+        answer = ""
+        places = list(self._places())
+        for number, place in enumerate(places):
+            try:
+                login = probe(place)
+            except NotYetError as error:
+                answer = str(error)
+                continue
+            for earlier in places[:number]:
+                with contextlib.suppress(NotYetError):
+                    return probe(earlier)
+            return login
+        return answer
 
     def _said_ready(self) -> bool:
         line = self.spec.ready_line
@@ -291,7 +316,7 @@ class _Running:
         try:
             self._container.reload()
         except NotFound:
-            return "somebody removed it"
+            return _REMOVED
         state = self._container.attrs.get("State") or {}
         if state.get("Status") not in {"exited", "dead", "removing"}:
             return None

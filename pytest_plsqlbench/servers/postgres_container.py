@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_plsqlbench.servers import datadir
 from pytest_plsqlbench.servers.container import (
     ContainerServer,
     ContainerSpec,
@@ -24,37 +25,11 @@ _MEMORY = 4 << 30
 _TMPFS = 2 << 30
 _DATA = "/plsqlbench"
 
-SETTINGS = {
-    # the data is thrown away with the run: nothing needs to survive a crash
-    "fsync": "off",
-    "synchronous_commit": "off",
-    "full_page_writes": "off",
-    "wal_level": "minimal",
-    "max_wal_senders": "0",
-    "max_wal_size": "1GB",
-    "checkpoint_timeout": "1h",
-    "autovacuum": "off",
-    "shared_buffers": "128MB",
-    "huge_pages": "off",
-    "jit": "off",
-    # the same program shows the same rows in the same order
-    "max_parallel_workers_per_gather": "0",
-    "synchronize_seqscans": "off",
-    "timezone": "UTC",
-    "log_timezone": "UTC",
-    "lc_messages": "C",
-    "max_connections": "400",
-    # graded programs are hostile
-    "client_connection_check_interval": "200ms",
-    "max_prepared_transactions": "0",
-    "temp_file_limit": "512MB",
-    "max_locks_per_transaction": "256",
-    "max_worker_processes": "0",
-    "log_min_messages": "fatal",
-    "log_min_error_statement": "panic",
-    "restart_after_crash": "on",
-}
-"""The embedded server's settings, as far as every supported major version has them."""
+_OWN = frozenset(("listen_addresses", "unix_socket_permissions", "io_method"))
+"""Settings of the embedded server that make no sense here, or that older major versions do not know."""
+
+SETTINGS = {name: value for name, value in datadir.SETTINGS.items() if name not in _OWN}
+"""The embedded server's settings: the same program shows the same on both."""
 
 
 def start_postgres_container(
@@ -144,7 +119,9 @@ class PostgresProbe:
                 # as the embedded server: graded roles get their own databases and no others
                 for database in ("postgres", "template1"):
                     connection.execute(f"REVOKE CONNECT, TEMPORARY ON DATABASE {database} FROM PUBLIC")
-                connection.execute(f"CREATE ROLE {quoted(owner_role(self._run_id))} NOLOGIN".encode())
+                role = owner_role(self._run_id)
+                if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).fetchone() is None:
+                    connection.execute(f"CREATE ROLE {quoted(role)} NOLOGIN".encode())
                 return Login(conninfo, connection.info.parameter_status("server_version") or "?")
         except psycopg.OperationalError as error:
             raise NotYetError(reason_of(error)) from None

@@ -53,12 +53,34 @@ def test_work_is_even_within_each_subset(count: int, singles: int, talks: int) -
     assert max(tasks) - min(tasks) <= 1
 
 
+@given(st.integers(1, 6), st.lists(st.integers(1, 6), max_size=40))
+def test_conversations_of_each_length_are_spread(count: int, lengths: list[int]) -> None:
+    keys = [
+        TurnKey("mt", f"t{number}", "oracle", turn)
+        for number, length in enumerate(lengths)
+        for turn in range(1, length + 1)
+    ]
+    longest = [
+        Counter(Counter(unit(key) for key in deal(keys, Shard(i, count))).values())
+        for i in range(1, count + 1)
+    ]
+    for length in set(lengths):
+        found = [shard[length] for shard in longest]
+        assert max(found) - min(found) <= 1
+
+
+def test_a_turn_named_twice_counts_once() -> None:
+    keys = [TurnKey("mt", "short", "oracle", 1)] * 5 + [
+        TurnKey("mt", "long", "oracle", turn) for turn in (1, 2)
+    ]
+    assert deal(keys, Shard(1, 2)) == {key for key in keys if key.task == "long"}
+
+
 def test_neighbours_part() -> None:
     keys = [TurnKey("s", f"task-{number:03}", "postgres", 1) for number in range(200)]
     numbers = sorted(int(key.task[5:]) for key in deal(keys, Shard(1, 2)))
     assert len(numbers) == 100
-    parities = Counter(number % 2 for number in numbers)
-    assert min(parities.values()) > 30  # every second one of a file would be all even
+    assert 30 < sum(number % 2 for number in numbers) < 70  # every second one of the file would be 0 or 100
 
 
 def test_division_is_the_same_in_every_process() -> None:

@@ -364,6 +364,35 @@ def test_fake_start_from_within_a_container_also_tries_its_own_address(
         assert server.address.conninfo == "s3cret@172.17.0.9:7"
 
 
+def test_fake_start_prefers_the_published_port_if_both_answer_at_last(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("testcontainers.core.utils.inside_container", lambda: True)
+    world.container.log = [b"READY!"]
+    tries: list[int] = []
+
+    def probe(place: Place) -> Login:
+        tries.append(place.port)
+        if len(tries) == 1:
+            raise NotYetError("starting up")
+        return answers(place)
+
+    with ContainerServer.start(SPEC, probe, seconds=5) as server:
+        assert tries == [4711, 7, 4711]
+        assert server.address.conninfo == "s3cret@127.0.0.1:4711"
+
+
+def test_fake_container_that_vanishes_while_its_log_is_read(world: World) -> None:
+    from docker.errors import NotFound
+
+    def logs(tail: int) -> bytes:
+        raise NotFound("No such container", response=SimpleNamespace(status_code=404))
+
+    world.container.logs = logs  # type: ignore[method-assign]
+    with pytest.raises(ServerUnavailableError, match="ended at start: somebody removed it;"):
+        ContainerServer.start(SPEC, answers, seconds=5)
+
+
 def test_fake_container_that_is_killed_for_memory(world: World) -> None:
     world.container.states = [RUNNING, {"Status": "exited", "ExitCode": 137, "OOMKilled": True}]
     world.container.log = [b"", b"my word is s3cret\n"]
@@ -623,3 +652,16 @@ def test_owner_of_an_earlier_boot_is_dead_and_of_another_host_or_namespace_unkno
 @pytest.mark.parametrize("text", ["", "a:b:c", "a:b:c:d:e", "a:b:c:1:e:f"])
 def test_owner_that_cannot_be_read(text: str) -> None:
     assert Owner.parse(text) is None
+
+
+@pytest.mark.parametrize(("image", "asked"), [(None, "postgres:17"), ("own/postgres:1", "own/postgres:1")])
+def test_container_is_a_server_by_name(
+    image: str | None, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pytest_plsqlbench.servers import postgres_container
+    from pytest_plsqlbench.servers.postgres import start_postgres
+
+    calls: list[Any] = []
+    monkeypatch.setattr(postgres_container, "start_postgres_container", lambda *a, **k: calls.append((a, k)))
+    start_postgres(" container ", image=image, pull="never", notify=print)
+    assert calls == [((asked,), {"pull": "never", "notify": print})]
