@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import subprocess
@@ -89,6 +90,7 @@ def test_no_daemon_leaves_no_open_socket(host: str, monkeypatch: pytest.MonkeyPa
         Daemon.connect("do without")
     assert caught.value.__context__ is None
     assert not daemon_answers()
+    gc.collect()  # a socket left open would show itself now
 
 
 def test_malformed_variable_of_testcontainers_is_one_line() -> None:
@@ -170,6 +172,14 @@ def test_pull_that_falls_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(ServerUnavailableError, match="no progress for 0 s"):
         daemon_with(SimpleNamespace(pull=pull)).ensure_image("x", pull="missing", option="--i", notify=print)
     never.put(None)
+
+
+def test_no_registry_is_asked_where_pulling_is_switched_off() -> None:
+    def pull(*_args: Any, **_kwargs: Any) -> Iterator[dict[str, Any]]:
+        pytest.fail("a registry was asked")
+
+    with pytest.raises(ServerUnavailableError, match="and pulling is switched off; load it"):
+        daemon_with(SimpleNamespace(pull=pull)).ensure_image("x:1", pull="never", option="--i", notify=print)
 
 
 def test_pull_that_ends_well_is_silent() -> None:
