@@ -88,22 +88,25 @@ def canonical_line(line: str) -> str:
     return _tokens(line).sub(_spell, line) if _DIGIT.search(line) else line
 
 
-def split_numbers(line: str, *, normalized: bool) -> tuple[tuple[str, int], tuple[Decimal, ...]]:
-    """Take the numbers out of a line: what is left with their count, and their values in order.
+def split_numbers(line: str, *, normalized: bool) -> tuple[tuple[str, ...], tuple[Decimal, ...]]:
+    """Take the numbers out of a line: the texts between them, and their values in order.
 
     Dates are no numbers here, nor are digits inside words or with leading zeros.
     """
-    numbers: list[Decimal] = []
-
-    def take(match: re.Match[str]) -> str:
-        if match["number"] is None or _is_label(match):
-            return _spell(match) if normalized else match[0]
-        numbers.append(Decimal(match["number"]))
-        return "\0"
-
     line = _tidy(line) if normalized else line.rstrip(BLANKS)
-    rest = _DATE_OR_NUMBER.sub(take, line)
-    return (rest, len(numbers)), tuple(numbers)
+    between: list[str] = [""]
+    numbers: list[Decimal] = []
+    end = 0
+    for match in _DATE_OR_NUMBER.finditer(line):
+        between[-1] += line[end : match.start()]
+        end = match.end()
+        if match["number"] is None or _is_label(match):
+            between[-1] += _spell(match) if normalized else match[0]
+        else:
+            numbers.append(Decimal(match["number"]))
+            between.append("")
+    between[-1] += line[end:]
+    return tuple(between), tuple(numbers)
 
 
 def _tokens(line: str) -> re.Pattern[str]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from pytest_plsqlbench.bench.codes import CATEGORIES, CODE_RULES, Category, code_rule, effective_code
+from pytest_plsqlbench.bench.difference import escape
 from pytest_plsqlbench.bench.observation import CallObservation, Diagnostic, Observation
 from pytest_plsqlbench.bench.outcome import Outcome
 from pytest_plsqlbench.bench.task import Test
@@ -91,7 +92,7 @@ def classify_error(error: Diagnostic, interface: Sequence[str] = (), *, by_progr
         by_program: it was the program's own text that failed, not a test's call of it.
     """
     first = next(iter(error.message.splitlines()), "")
-    detail = f"{error.code}: {first}"[:300]
+    detail = escape(f"{error.code}: {first}"[:300])
     rule = code_rule(effective_code(error))
     if rule is None:
         return Failure("invalid_program" if by_program else "wrong_result", "unclassified", detail)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-OBSERVER_VERSION = 1
+OBSERVER_VERSION = 2
 """Raised whenever an engine observes something differently: older observations are then not reused."""
 
 

@@ -33,11 +33,17 @@ class TextFacts:
     @cached_property
     def interface(self) -> tuple[str, ...]:
         """What the program does not define that the tests call, one sentence each."""
-        from pytest_plsqlbench.sql.interface import interface_findings  # noqa: PLC0415 (failures only)
+        from pytest_plsqlbench.sql.interface import check_interface  # noqa: PLC0415 (failures only)
+        from pytest_plsqlbench.sql.units import read_program  # noqa: PLC0415
 
-        calls = [call for test in self._turn.tests for call in test.calls]
-        reference = self._turn.reference
-        return tuple(interface_findings(self._program, calls, self._dialect, reference=reference))
+        turn, dialect = self._turn, self._dialect
+        calls = [call for test in turn.tests for call in test.calls]
+        findings = check_interface(
+            self._program, calls, dialect, reference=turn.reference, earlier=turn.setup
+        )
+        units = [unit for text in turn.setup for unit in read_program(text, dialect).units]
+        given = {unit.name.name.lower() for unit in units if unit.name is not None}
+        return tuple(str(finding) for finding in findings if finding.called not in given)
 
     @cached_property
     def holds_nothing(self) -> bool:

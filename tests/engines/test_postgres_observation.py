@@ -79,7 +79,7 @@ def test_cells_carry_their_type_and_the_servers_own_text(play: Player) -> None:
             ("bytes", "\\xdeadbeef"),
             ("json", '{"a":1}'),
             ("json", '{"a": 1}'),
-            ("other", "{1,NULL}"),
+            ("numbers", "{1,NULL}"),
             None,
             ("int", "5"),
             ("text", "n"),

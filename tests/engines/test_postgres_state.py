@@ -281,3 +281,54 @@ def test_a_deferred_violation_is_the_failure_of_the_call(play: Player) -> None:
     error = played.tests[1].calls[0].error
     assert error is not None
     assert error.code == "23505"
+
+
+WRITING = {
+    "insert": "INSERT INTO log(message) VALUES ('x')",
+    "update": "UPDATE items SET price = price + 1 WHERE id = 2",
+    "delete": "DELETE FROM orders WHERE id = 20",
+    "truncate": "TRUNCATE orders",
+    "truncate and write the same": "CREATE TEMP TABLE kept AS TABLE orders; TRUNCATE orders;"
+    " INSERT INTO orders SELECT * FROM kept",
+    "truncate and write less": "CREATE TEMP TABLE kept AS TABLE orders; TRUNCATE orders;"
+    " INSERT INTO orders SELECT * FROM kept WHERE id < 20",
+    "copy": "COPY log(message) FROM STDIN;\nx\n\\.\n",
+    "merge": "MERGE INTO items USING (VALUES (2)) v(k) ON id = v.k WHEN MATCHED THEN UPDATE SET name = 'm'",
+    "upsert": "INSERT INTO items(id, name) VALUES (1, 'u') ON CONFLICT (id) DO UPDATE SET name = 'u'",
+    "by a trigger": "CREATE FUNCTION t() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    " DELETE FROM orders WHERE id = 3; RETURN NEW; END $$; CREATE TRIGGER t BEFORE INSERT ON log"
+    " FOR EACH ROW EXECUTE FUNCTION t(); INSERT INTO log(message) VALUES ('x')",
+    "in a block that catches": "DO $$ BEGIN UPDATE items SET price = 0; BEGIN DELETE FROM orders;"
+    " RAISE EXCEPTION 'x'; EXCEPTION WHEN OTHERS THEN NULL; END; END $$",
+    "undone": "DO $$ BEGIN DELETE FROM orders; TRUNCATE log; RAISE EXCEPTION 'x'; EXCEPTION WHEN OTHERS"
+    " THEN NULL; END $$",
+    "nothing": "SELECT * FROM items FOR UPDATE",
+    "through a view": "UPDATE cheap SET name = 'v'",
+    "in a CTE": "WITH d AS (DELETE FROM orders RETURNING 1) SELECT count(*) FROM d",
+}
+
+
+@pytest.mark.parametrize("installed", [False, True], ids=["test", "program"])
+def test_tables_that_are_not_read_again_are_those_nobody_wrote(
+    play: Player, monkeypatch: pytest.MonkeyPatch, installed: bool
+) -> None:
+    from pytest_plsqlbench.engines.postgres import state
+
+    def observe() -> list[Any]:
+        seen = []
+        for text in WRITING.values():
+            if installed:
+                played = play(text, tests=(judged("SELECT 1"), judged("DELETE FROM log")))
+            else:
+                played = play(tests=(judged(text, "SELECT 1", WRITING["insert"]), judged("SELECT 1")))
+            assert played.flags == ()
+            seen.append([(entry.state, entry.state_between) for entry in played.tests])
+        return seen
+
+    spared = observe()
+    read = state.read_state
+    monkeypatch.setattr(
+        state, "read_state", lambda session, base, budget, since=None: read(session, base, budget)
+    )
+    assert spared == observe()
+    assert any(entry for observations in spared for entry, _ in observations)

@@ -171,6 +171,9 @@ class TestStated:
         actual = shown(call(code="57014", limit="time_limit"))
         assert judge(None, actual, expect=Expectation(error="57014")).kind == "limit"
 
+    def test_the_last_call_is_named_where_no_error_came(self) -> None:
+        assert judge(None, shown(call(), call()), expect=Expectation(error="P0002")).call == 1
+
     def test_no_call_at_all_raises_nothing(self) -> None:
         assert not judge(None, Observation(calls=()), expect=Expectation(error="P0002")).passed
 

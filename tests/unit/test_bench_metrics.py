@@ -255,6 +255,11 @@ class TestInconsistent:
         with pytest.raises(InconsistentResultsError, match="two results for task 'e'"):
             exact_metrics(episode("e", (1, 1)) + episode("e", (0, 1)))
 
+    def test_several_turns_that_are_no_conversation(self) -> None:
+        for change in ({"turn": 2}, {"turns": 2}):
+            with pytest.raises(InconsistentResultsError, match="is no conversation"):
+                exact_metrics([msgspec.structs.replace(single("a", 1, 1), **change)])
+
     def test_turns_that_do_not_fit_their_conversation(self) -> None:
         rows = episode("e", (1, 1), (1, 1))
         for broken in (

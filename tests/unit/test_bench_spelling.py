@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -144,10 +145,25 @@ def test_trailing_blanks_never_count(text: str, blanks: str) -> None:
 
 
 def test_numbers_are_taken_out_and_dates_are_not() -> None:
-    rest, numbers = split_numbers("on 2024-01-15 paid -1.50 of 20, id 007  ", normalized=False)
+    between, numbers = split_numbers("on 2024-01-15 paid -1.50 of 20, id 007  ", normalized=False)
     assert numbers == (Decimal("-1.50"), Decimal(20))
-    assert rest == ("on 2024-01-15 paid \0 of \0, id 007", 2)
-    assert split_numbers("on 15-JAN-2024 paid  -1.5 of 20.0,id 007", normalized=True)[0] == (
-        "on 2024-01-15 paid \0 of \0,id 007",
-        2,
+    assert between == ("on 2024-01-15 paid ", " of ", ", id 007")
+    assert split_numbers("on 15-JAN-2024 paid  -1.5 of 20.0,  id 007", normalized=True) == (
+        ("on 2024-01-15 paid ", " of ", ",id 007"),
+        (Decimal("-1.5"), Decimal(20)),
     )
+    assert split_numbers("", normalized=False) == (("",), ())
+    assert split_numbers("5 \0", normalized=False) != split_numbers("\0 5", normalized=False)
+
+
+@given(st.text(alphabet="a1.- ,\0"), st.booleans())
+def test_nothing_is_lost_with_the_numbers(line: str, normalized: bool) -> None:
+    between, numbers = split_numbers(line, normalized=normalized)
+    assert len(between) == len(numbers) + 1
+    if not normalized:
+        spelled = [number for number in re.findall(r"[0-9]*\.?[0-9]+", line) if number]
+        assert len(numbers) <= len(spelled)
+        rest = line.rstrip()
+        for text in between:
+            assert text in rest
+            rest = rest[rest.index(text) + len(text) :]

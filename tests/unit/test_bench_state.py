@@ -143,6 +143,13 @@ class TestStrict:
         )
         assert verdict(expected, after()).passed
 
+    def test_names_of_objects_are_shown_safely(self) -> None:
+        outcome = verdict(after(), after(objects=("+ table \x1b[31m" + "x" * 500,)), "strict")
+        assert outcome.expected == "no such change"
+        assert outcome.actual is not None
+        assert outcome.actual.startswith("+ table \\x1b[31mxxx")
+        assert len(outcome.actual) <= 120
+
     def test_what_was_not_observed_is_no_verdict(self) -> None:
         with pytest.raises(UnjudgeableError, match="between calls was not observed"):
             verdict(after(between=None), after(), "strict")

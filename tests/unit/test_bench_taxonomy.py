@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pytest_plsqlbench.bench.codes import (
@@ -187,6 +189,14 @@ def test_the_cause_inside_a_wrapper(code: str, message: str, cause: str) -> None
     assert effective_code(error(code, message)) == cause
 
 
+def test_details_are_one_safe_line() -> None:
+    failure = classify_error(error("P0001", "\x1b[2J" + "x" * 1000 + "\nmore"))
+    assert failure.detail is not None
+    assert failure.detail.startswith("P0001: \\x1b[2Jxxx")
+    assert failure.detail.isprintable()
+    assert len(failure.detail) < 320
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("code", "message"),
@@ -346,3 +356,12 @@ class TestPrograms:
             classify(self.test, PASSED, observed(OK), OK)
         with pytest.raises(ValueError, match="shows no reason"):
             classify(self.test, None, None, OK)
+
+
+def test_the_docs_list_every_subcategory_and_code() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "taxonomy.md").read_text(encoding="utf-8")
+    for subcategory in SUBCATEGORIES:
+        assert f"`{subcategory}`" in page
+    for rule in CODE_RULES:
+        row = f"| `{rule.category}` | `{rule.subcategory}` | {rule.group or '-'} | {rule.codes} |"
+        assert row in page, "docs/taxonomy.md shows the table of codes.py"

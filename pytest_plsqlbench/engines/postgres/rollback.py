@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pytest_plsqlbench.bench.observation import CallObservation, Observation
-from pytest_plsqlbench.engines.postgres import settings
+from pytest_plsqlbench.engines.postgres import settings, state
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
 from pytest_plsqlbench.engines.postgres.facts import Sequence, read_sequences, restore
@@ -59,6 +59,7 @@ class RollbackPlay:
         """Where sequences stand before each test: what programs took while installed stays taken."""
         judged = any(judges_state(test) for test in play.tests)
         self._base = copies.baseline(copy.template) if judged else None
+        self._watch: state.Watch | None = None
 
     def run(self) -> Played:
         """Play it.
@@ -110,6 +111,9 @@ class RollbackPlay:
                     raise InfrastructureError(f"the PostgreSQL server does not begin: {error}") from None
             else:
                 self._copy.unsettled = True
+                if self._base is not None:
+                    since = state.written(session, self._base, self._harness())
+                    self._watch = state.Watch(self._base, since)
                 return session
         raise AssertionError  # pragma: no cover (the loop returns or raises)
 
@@ -197,7 +201,7 @@ class RollbackPlay:
                 seconds=self._seconds(at),
                 strict=self._play.strict,
                 routines=self._routines,
-                base=self._base,
+                watch=self._watch,
             )
             try:
                 observation = played.play(self._shown.get(self._last))

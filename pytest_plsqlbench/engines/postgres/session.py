@@ -70,6 +70,8 @@ class Shown:
     failure: Failure | None = None
     cursors: list[str] = field(default_factory=list)
     """Names of cursors among the values returned."""
+    reported_bound: bool = False
+    """Settings that the server reports change how a value of the results prints."""
 
 
 class Session:
@@ -286,6 +288,7 @@ class _Reader:
         if columns is None:
             columns = self._columns = cells.Columns(result)
             self.setting_bound = self.setting_bound or columns.setting_bound
+            self._shown.reported_bound = self._shown.reported_bound or columns.reported_bound
         taken, size = columns.rows(result)
         budget.rows -= len(taken)
         budget.bytes -= size
