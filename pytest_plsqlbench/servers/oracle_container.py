@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_plsqlbench.servers.container import (
-    ContainerServer,
+from pytest_plsqlbench.servers.container import ContainerServer
+from pytest_plsqlbench.servers.container_spec import (
     ContainerSpec,
     Login,
     NotYetError,

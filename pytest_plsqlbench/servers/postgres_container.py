@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_plsqlbench.servers import datadir
-from pytest_plsqlbench.servers.container import (
-    ContainerServer,
+from pytest_plsqlbench.servers.container import ContainerServer
+from pytest_plsqlbench.servers.container_spec import (
     ContainerSpec,
     Login,
     NotYetError,

@@ -20,14 +20,8 @@ from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers import container as container_module
 from pytest_plsqlbench.servers import container_sweep
 from pytest_plsqlbench.servers import daemon as daemon_module
-from pytest_plsqlbench.servers.container import (
-    ContainerServer,
-    ContainerSpec,
-    Login,
-    NotYetError,
-    Place,
-    new_password,
-)
+from pytest_plsqlbench.servers.container import ContainerServer
+from pytest_plsqlbench.servers.container_spec import ContainerSpec, Login, NotYetError, Place, new_password
 from pytest_plsqlbench.servers.container_sweep import OWNER_LABEL, sweep_at
 from pytest_plsqlbench.servers.daemon import Daemon, daemon_answers, log_tail, one_line
 from pytest_plsqlbench.servers.oracle_container import READY_LINE, OracleProbe, oracle_spec, services_of
