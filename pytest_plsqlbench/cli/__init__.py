@@ -12,6 +12,7 @@ from pytest_plsqlbench.bench.task import UserError
 COMMANDS = {
     "convert": "turn published data into a dataset folder that can be graded",
     "inspect": "show what a program text holds: units, parameters, constructs, complexity, safety",
+    "merge": "join the parts of a run that was divided by --plsql-shard",
     "path": "print where the bundled tasks, fixtures or examples lie",
     "run": "play a script on a fresh lane and print what it prints",
 }
