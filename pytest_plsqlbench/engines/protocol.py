@@ -64,6 +64,10 @@ class InfrastructureError(EngineError):
     """The server or the way to it failed: never the program's doing, never a verdict. Worth one retry."""
 
 
+class DatabaseLoadError(EngineError):
+    """A statement or the data of a task's database is wrong; the message begins with ``file:line``."""
+
+
 class UnsupportedError(EngineError):
     """The engine cannot run this text exactly; it never guesses."""
 
