@@ -89,6 +89,11 @@ class Account:
         assert self._name is not None
         return self._name
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a user now."""
+        return self._name is not None
+
     def prepare(self, needs: Needs, stamp: str, objects: Sequence[DataObject]) -> None:
         """Give what a play needs: the user itself, sight of the data, rights for this play.
 
@@ -146,10 +151,8 @@ class Account:
 
     def release(self) -> None:
         """After a play: clean, and take the play's rights back."""
-        if self._name is None:
-            return
         self.clean()
-        if self._name is None:
+        if not self.exists:
             return
         self._forget_password()
         if self._rights:

@@ -154,10 +154,8 @@ def _wrong(source: Source, error: DriverError, tail: str) -> Exception:
 
 
 def _source(database: Database) -> Source:
-    for part in (*database.before, *database.data, *database.after):
-        source: Source = part.source
-        return source
-    return Source(database.name)
+    parts: tuple[Statement | TableData, ...] = (*database.before, *database.data, *database.after)
+    return parts[0].source if parts else Source(database.name)
 
 
 def _batches(rows: Iterator[tuple[str | None, ...]]) -> Iterator[list[tuple[str | None, ...]]]:

@@ -42,9 +42,9 @@ def sections() -> list[Section]:
     steps: list[tuple[str, str, list[str]]] = [
         (
             "Once a server: register and limits",
-            """The user PLSQLBENCH owns the list of loaded data and one small table a data owner, whose lock keeps
-            a program that writes apart from the others. The profile is a backstop for sessions whose client has
-            died; where it cannot be created the engine works without it.""",
+            """The user PLSQLBENCH owns the list of loaded data and one small table a data owner, whose
+            lock keeps a program that writes apart from the others. The profile is a backstop for
+            sessions whose client has died; where it cannot be created the engine works without it.""",
             [
                 *sql.create_control(SPACE),
                 sql.create_gate(OWNER),
@@ -59,8 +59,8 @@ def sections() -> list[Section]:
         ),
         (
             "Once a worker: three users",
-            """Candidate and reference have a user each, without password; a third user with a random password
-            can only log in for them. They have three rights and no role.""",
+            """Candidate and reference have a user each, without password; a third user with a random
+            password can only log in for them. They have three rights and no role.""",
             [
                 *sql.create_proxy(PROXY, "***"),
                 *sql.create_graded(CANDIDATE, PROXY, profile=True),
@@ -69,8 +69,8 @@ def sections() -> list[Section]:
         ),
         (
             "Rights that a play may need, taken back after it",
-            """Only where the text that is played creates tables, views, sequences, triggers, materialized views
-            or synonyms.""",
+            """Only where the text that is played creates tables, views, sequences, triggers,
+            materialized views or synonyms.""",
             [
                 sql.grant_rights(CANDIDATE, sql.NEEDED_RIGHTS),
                 sql.set_quota(CANDIDATE, SPACE, sql.QUOTA_MB),
@@ -80,9 +80,10 @@ def sections() -> list[Section]:
         ),
         (
             "Data owners",
-            """One user a schema of the benchmark, under the name that the tasks use, since their programs say
-            SCHEMA.TABLE. It cannot log in. A user of that name that the register does not list is never touched.
-            The statements of the database itself (CREATE TABLE, INSERT) come from the data's files.""",
+            """One user a schema of the benchmark, under the name that the tasks use, since their
+            programs say SCHEMA.TABLE. It cannot log in. A user of that name that the register does
+            not list is never touched. The statements of the database itself (CREATE TABLE, INSERT)
+            come from the data's files.""",
             [
                 *sql.create_data_owner(OWNER, SPACE),
                 *sql.gather_statistics(OWNER),
@@ -92,14 +93,14 @@ def sections() -> list[Section]:
         ),
         (
             "Rights on data",
-            """For reading; and, for plays whose text may change rows, for writing, while no other play uses the
-            data. One statement a schema on 23ai, one an object before it.""",
+            """For reading; and, for plays whose text may change rows, for writing, while no other play
+            uses the data. One statement a schema on 23ai, one an object before it.""",
             [*grants, sql.create_synonym(CANDIDATE, TABLE)],
         ),
         (
             "Restoring what a program wrote",
-            """From copies that are made before the first program that may write, owned by a user of their
-            own.""",
+            """From copies that are made before the first program that may write, owned by a user of
+            their own.""",
             [
                 *sql.create_data_owner(keep_name(OWNER), SPACE),
                 sql.keep_table(OWNER, "ORDERS"),
@@ -115,8 +116,8 @@ def sections() -> list[Section]:
         ),
         (
             "After each program: cleaning up",
-            """Objects are dropped one by one by the administrating session; what cannot be dropped costs the
-            user its life. A session that does not end in time is killed.""",
+            """Objects are dropped one by one by the administrating session; what cannot be dropped costs
+            the user its life. A session that does not end in time is killed.""",
             [
                 *(sql.drop_object(CANDIDATE, kind, "X") for kind in sql.DROPS),
                 *(sql.compile_object(CANDIDATE, kind, "X") for kind in sorted(sql.COMPILED_TYPES)),
@@ -149,8 +150,8 @@ def markdown() -> str:
     lines = [
         "# What the Oracle engine does on a server",
         "",
-        "Generated from `pytest_plsqlbench/engines/oracle/provisioning.py`; a test keeps it current. Names in",
-        f"the examples: run `{RUN}`, worker `{WORKER}`, data owner `{OWNER}`, tablespace `{SPACE}`.",
+        "Generated from `pytest_plsqlbench/engines/oracle/provisioning.py`; a test keeps it current.",
+        f"Names in the examples: run `{RUN}`, worker `{WORKER}`, data owner `{OWNER}`, tablespace `{SPACE}`.",
         "",
         "## The administrating account",
         "",
@@ -159,8 +160,8 @@ def markdown() -> str:
         ", ".join(f"`{right}`" for right in sql.ADMIN_RIGHTS) + ".",
         "",
         "It must be able to read " + ", ".join(f"`{view}`" for view in sql.ADMIN_VIEWS) + ". Optional:",
-        "`V$SESSTAT` and `V$STATNAME` (measured work), `CREATE PROFILE` (limits). `GRANT ANY SCHEMA PRIVILEGE`",
-        "is used where the server has it.",
+        "`V$SESSTAT` and `V$STATNAME` (measured work), `CREATE PROFILE` (limits). `GRANT ANY SCHEMA",
+        "PRIVILEGE` is used where the server has it.",
         "",
     ]
     for section in sections():
