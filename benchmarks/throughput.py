@@ -40,7 +40,7 @@ LIMITS = {
 COPY_LIMIT = 10.0
 FIRST_TEST_LIMIT = 2.0
 
-EMPTY_CONFTEST = '''
+EMPTY_CONFTEST = """
 import json
 import pytest
 
@@ -62,7 +62,7 @@ class File(pytest.File):
 def pytest_collect_file(file_path, parent):
     if file_path.suffix == ".jsonl":
         return File.from_parent(parent, path=file_path)
-'''
+"""
 
 COPIES_PLUGIN = '''
 """Plays every turn in a template copy."""
@@ -88,7 +88,8 @@ def pytest_runtest_logstart(nodeid, location):
 def program(number: int) -> str:
     """A tiny program: counts, updates and prints."""
     table = f"t{number % TABLES}"
-    return f"""CREATE OR REPLACE FUNCTION bench_{number}(p_from integer) RETURNS integer LANGUAGE plpgsql AS $$
+    return f"""CREATE OR REPLACE FUNCTION bench_{number}(p_from integer) RETURNS integer
+LANGUAGE plpgsql AS $$
 DECLARE
   v_count integer;
 BEGIN
@@ -115,10 +116,14 @@ def build_suite(folder: Path) -> int:
     rows, predictions = [], []
     number = 0
     for index in range(SINGLE_TURN):
-        rows.append({
-            "id": f"single-{index:04}", "subset": "single", "database": "synthetic",
-            "variants": {"postgres": turn(number)},
-        })
+        rows.append(
+            {
+                "id": f"single-{index:04}",
+                "subset": "single",
+                "database": "synthetic",
+                "variants": {"postgres": turn(number)},
+            }
+        )
         predictions.append({"instance_id": f"single-{index:04}", "generated_plsql": program(number)})
         number += 1
     lengths = [CONVERSATION_TURNS // CONVERSATIONS] * CONVERSATIONS
@@ -128,14 +133,22 @@ def build_suite(folder: Path) -> int:
         turns = []
         for place in range(length):
             turns.append(turn(number))
-            predictions.append({
-                "conversation_id": f"talk-{index:03}", "turn_index": place + 1, "generated_plsql": program(number),
-            })
+            predictions.append(
+                {
+                    "conversation_id": f"talk-{index:03}",
+                    "turn_index": place + 1,
+                    "generated_plsql": program(number),
+                }
+            )
             number += 1
-        rows.append({
-            "id": f"talk-{index:03}", "subset": "talk", "database": "synthetic",
-            "variants": {"postgres": {"turns": turns}},
-        })
+        rows.append(
+            {
+                "id": f"talk-{index:03}",
+                "subset": "talk",
+                "database": "synthetic",
+                "variants": {"postgres": {"turns": turns}},
+            }
+        )
     tables = [
         {
             "name": f"t{table}",
@@ -156,7 +169,7 @@ def build_suite(folder: Path) -> int:
     (folder / "suite" / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in predictions))
     (folder / "sample.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in rows[: SINGLE_TURN : COPY_STEP])
+        "".join(json.dumps(row) + "\n" for row in rows[:SINGLE_TURN:COPY_STEP])
     )
     (folder / "empty").mkdir()
     (folder / "empty" / "conftest.py").write_text(EMPTY_CONFTEST)
@@ -175,17 +188,22 @@ class Runner:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.env = os.environ | {
-            "PLSQLBENCH_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder / "plugins"),
+            "PLSQLBENCH_CACHE_DIR": str(folder / "cache"),
+            "PYTHONPATH": str(folder / "plugins"),
         }
 
     def seconds(self, *args: str, expect: str) -> float:
         """Wall seconds of a run, which must end with the expected words."""
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *args]
         started = time.perf_counter()
-        done = subprocess.run(command, cwd=self.folder, env=self.env, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=self.folder, env=self.env, capture_output=True, text=True, check=False
+        )
         elapsed = time.perf_counter() - started
         if done.returncode != 0 or expect not in done.stdout:
-            sys.exit(f"{' '.join(args)} ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+            sys.exit(
+                f"{' '.join(args)} ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+            )
         return elapsed
 
 
@@ -208,7 +226,9 @@ def first_test(runner: Runner, grading: list[str]) -> float:
 def main() -> None:
     """Measure, print, and say which goal is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3, help="rounds, of which the median is taken (default 3)")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="rounds, of which the median is taken (default 3)"
+    )
     rounds = parser.parse_args().rounds
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -240,7 +260,10 @@ def main() -> None:
         start = runner.seconds("suite", *gold, "-k", "single-0000", expect="1 passed")
     report(median, cold, (copies - start) / (ours - start) if ours > start else float("inf"), turns)
     copied = (copies - start) / sample * turns
-    print(f"template copy a turn, -n 2, scaled from {sample} turns: {copied:.1f} s, {copied / median['-n 2']:.1f} x ours")
+    print(
+        f"template copy a turn, -n 2, scaled from {sample} turns: {copied:.1f} s, "
+        f"{copied / median['-n 2']:.1f} x ours"
+    )
 
 
 def report(median: dict[str, float], cold: float, sample_ratio: float, turns: int) -> None:
@@ -260,7 +283,9 @@ def report(median: dict[str, float], cold: float, sample_ratio: float, turns: in
     verdict = "held" if sample_ratio >= COPY_LIMIT else "MISSED"
     print(f"{'template copies / ours':<26}{sample_ratio:6.1f}   goal >= {COPY_LIMIT:.0f}: {verdict}")
     verdict = "held" if median["first test"] <= FIRST_TEST_LIMIT else "MISSED"
-    print(f"{'start to first test':<26}{median['first test']:6.2f} s goal <= {FIRST_TEST_LIMIT:.0f} s: {verdict}")
+    print(
+        f"{'start to first test':<26}{median['first test']:6.2f} s goal <= {FIRST_TEST_LIMIT:.0f} s: {verdict}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,1 +1,28 @@
-"""The pytest hooks: each hands on to a session object; inert unless one of our options is given."""
+"""The pytest hooks: each hands on to a session object; inert unless predictions are named.
+
+Reference: https://docs.pytest.org/en/stable/reference/reference.html#hooks
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_plsqlbench import options
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add our options; this is all that happens in a run that is not ours."""
+    options.add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the session of this run, in the controller and in every worker, where the run is ours."""
+    handed_over = getattr(config, "workerinput", {}).get("plsqlbench")
+    if handed_over is None and not options.is_active(config):
+        return
+    from pytest_plsqlbench.session import open_session  # noqa: PLC0415 (keeps foreign runs fast)
+
+    config.pluginmanager.register(open_session(config, handed_over), "plsqlbench-session")

@@ -19,9 +19,11 @@ Kind = Literal[
     "interval",
     "bytes",
     "json",
+    "numbers",
     "other",
 ]
-"""Type family of a cell. ``int`` and ``numeric`` are compared by value, ``float`` bit for bit."""
+"""Type family of a cell. ``int`` and ``numeric`` are compared by value, ``float`` bit for bit; ``numbers`` is an
+array of ``int`` or ``numeric`` in the form ``{1,2.50,NULL}``."""
 
 Cell = tuple[Kind, str] | None
 """A value with its type family, in the engine's canonical text form; None is NULL."""

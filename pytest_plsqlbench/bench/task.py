@@ -10,8 +10,22 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-Dialect = Literal["oracle", "postgres"]
-DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+from pytest_plsqlbench.bench.dialect import DIALECTS, Dialect
+
+__all__ = [
+    "DIALECTS",
+    "MODES",
+    "Attachment",
+    "Comparison",
+    "Dialect",
+    "Expectation",
+    "Mode",
+    "Source",
+    "Task",
+    "Test",
+    "Turn",
+    "UserError",
+]
 
 Mode = Literal[
     "outcome", "error_class", "error_code", "lines", "lines_bag", "value", "list", "bag", "permuted", "state"

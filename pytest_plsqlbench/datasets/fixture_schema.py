@@ -64,7 +64,7 @@ class _Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tables: dict[str, Any]
     about: str | None = None
     dialects: tuple[Dialect, ...] = DIALECTS
-    sequences: dict[str, Sequence_] = {}
+    sequences: dict[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +144,17 @@ class _Checker:
             name: check(data, _Table, ("tables", name), strict=False)
             for name, data in self._raw.tables.items()
         }
+        self._sequences = {
+            name: check(data or {}, Sequence_, ("sequences", name), strict=False)
+            for name, data in self._raw.sequences.items()
+        }
 
     def description(self) -> Description:
         if not self._tables:
             raise Fault(("tables",), "is empty: a database has at least one table")
         if not self._raw.dialects:
             raise Fault(("dialects",), "is empty: leave it out for both dialects")
-        for name, sequence in self._raw.sequences.items():
+        for name, sequence in self._sequences.items():
             check_name(name, ("sequences", name))
             if name in self._tables:
                 raise Fault(("sequences", name), "has the name of a table")
@@ -161,9 +165,7 @@ class _Checker:
         for table in tables:
             for number, key in enumerate(table.foreign_keys):
                 self._check_reference(table, key, by_name, ("tables", table.name, "foreign_keys", number))
-        return Description(
-            self._document.path, self._raw.about, self._raw.dialects, self._raw.sequences, tables
-        )
+        return Description(self._document.path, self._raw.about, self._raw.dialects, self._sequences, tables)
 
     def _table(self, name: str, raw: _Table) -> Table:
         keys: KeyPath = ("tables", name)
@@ -209,7 +211,7 @@ class _Checker:
             rows_line=line,
         )
 
-    def _column(self, name: str, data: Any, keys: KeyPath) -> Column:  # noqa: ANN401 (checked here)
+    def _column(self, name: str, data: Any, keys: KeyPath) -> Column:
         check_name(name, keys)
         raw = _Column(data) if isinstance(data, str) else check(data, _Column, keys, strict=False)
         try:
@@ -231,8 +233,8 @@ class _Checker:
         if (default.next is None) == (default.current is None):
             raise Fault(keys, "is a constant, {next: SEQUENCE} or {current: date} or {current: timestamp}")
         if default.next is not None:
-            if default.next not in self._raw.sequences:
-                known = self._raw.sequences
+            if default.next not in self._sequences:
+                known = self._sequences
                 raise Fault(keys, f"there is no sequence {default.next!r}{close_match(default.next, known)}")
             if kind.name not in {"integer", "bigint", "numeric"}:
                 raise Fault(keys, f"a sequence gives numbers, the column is {kind}")

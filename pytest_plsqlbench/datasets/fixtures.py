@@ -8,7 +8,8 @@ first, then the bundled ones.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_plsqlbench.bench.database import Database, Statement
@@ -78,13 +79,36 @@ def load(folder: Path, name: str, dialect: Dialect) -> Database:
     if len(descriptions) > 1 or (descriptions and len(files) > 1):
         shown = ", ".join(path.name for path in files)
         raise UserError(f"database {name!r} is described more than once: {shown}", at(folder))
-    stamp = max(path.stat().st_mtime_ns for path in files)
-    if descriptions:
-        return _load_description(descriptions[0], name, dialect, stamp)
     script = folder / f"{name}.{dialect}.sql"
-    if script not in files:
+    if not descriptions and script not in files:
         raise UserError(f"database {name!r} has no {dialect} script: {script.name} is missing", at(folder))
-    return _load_script(script, name, dialect, stamp)
+    path = descriptions[0] if descriptions else script
+    known = _loaded.get((path, dialect))
+    if known is None or known.stamps != _stamps(known.stamps):
+        read = _read_description if descriptions else _read_script
+        known = _loaded[path, dialect] = read(path, name, dialect)
+    return known.database
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    database: Database
+    stamps: dict[Path, tuple[int, int]]
+    """Time of change and size of the files it was read from."""
+
+
+_loaded: dict[tuple[Path, Dialect], _Loaded] = {}
+
+
+def _stamps(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+    found = {}
+    for path in paths:
+        try:
+            stat = path.stat()
+        except OSError:
+            continue
+        found[path] = (stat.st_mtime_ns, stat.st_size)
+    return found
 
 
 def _unknown(name: str, beside: Path) -> str:
@@ -113,22 +137,21 @@ def _files(folder: Path, name: str) -> list[Path]:
     return [path for ending in endings if (path := folder / f"{name}{ending}").is_file()]
 
 
-@functools.lru_cache(maxsize=64)
-def _load_description(path: Path, name: str, dialect: Dialect, stamp: int) -> Database:
-    del stamp
+def _read_description(path: Path, name: str, dialect: Dialect) -> _Loaded:
     _check_name(name, path)
+    stamps = _stamps([path])
     description = read_description(parse_yaml(read_bytes(path), path, typed=False))
+    stamps |= _stamps(table.rows_path for table in description.tables)
     if dialect not in description.dialects:
         raise UserError(
             f"database {name!r} is described for {', '.join(description.dialects)} only", at(path)
         )
-    return render(description, name, dialect)
+    return _Loaded(render(description, name, dialect), stamps)
 
 
-@functools.lru_cache(maxsize=64)
-def _load_script(path: Path, name: str, dialect: Dialect, stamp: int) -> Database:
+def _read_script(path: Path, name: str, dialect: Dialect) -> _Loaded:
     """A raw script, played with the database's own schema as the current one."""
-    del stamp
+    stamps = _stamps([path])
     from pytest_plsqlbench.sql.script import read_script  # noqa: PLC0415 (only for raw scripts)
 
     _check_name(name, path)
@@ -152,7 +175,7 @@ def _load_script(path: Path, name: str, dialect: Dialect, stamp: int) -> Databas
     before = [Statement(text, at(path)) for text in enter]
     before += [Statement(statement.text, at(path, statement.line)) for statement in script.statements]
     after = [Statement(text, at(path)) for text in leave]
-    return Database(
+    found = Database(
         name=name,
         dialect=dialect,
         schemas=(schema,),
@@ -161,6 +184,7 @@ def _load_script(path: Path, name: str, dialect: Dialect, stamp: int) -> Databas
         after=tuple(after),
         fingerprint=fingerprint(dialect, (schema,), before, (), after),
     )
+    return _Loaded(found, stamps)
 
 
 def _check_name(name: str, path: Path) -> None:

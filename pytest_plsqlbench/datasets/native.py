@@ -96,7 +96,7 @@ def _from_cache(cache: EntryCache, key: str) -> tuple[Task, ...] | None:
     if entry is None:
         return None
     try:
-        return _decode(entry)
+        return _decode(entry) or None
     except (msgspec.DecodeError, ValueError):
         return None
 

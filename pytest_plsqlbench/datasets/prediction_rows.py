@@ -66,8 +66,8 @@ def read_row(line: bytes, source: Source) -> Prediction:
 def join_statements(statements: list[str], dialect: Dialect | None) -> str:
     """A program of a list of statements: one after the other, each on lines of its own and with its end.
 
-    A statement whose last token is neither ``;`` nor ``/`` gets a ``;``, on a line of its own, since a comment
-    may end the statement's last line; nothing else is added, and nothing is taken away.
+    A statement whose last token is neither ``;`` nor ``/`` gets a ``;``. It stands on a line of its own,
+    since the statement may end with a comment. Nothing else is added, and nothing is taken away.
     """
     from pytest_plsqlbench.sql.lexer import tokenize  # noqa: PLC0415 (only where there are lists)
 
@@ -85,8 +85,7 @@ def _decode(line: bytes, source: Source) -> dict[str, Any]:
     except (msgspec.DecodeError, RecursionError):
         row = _decode_leniently(line, source)
     if not isinstance(row, dict):
-        mend = "; one object a line, not one list of them all" if isinstance(row, list) else ""
-        raise UserError(f"is not a JSON object{mend}", source)
+        raise UserError("is not a JSON object: one object a line", source)
     return row
 
 
@@ -95,7 +94,8 @@ def _decode_leniently(line: bytes, source: Source) -> Any:
     try:
         return _mended(json.loads(line.decode()))
     except json.JSONDecodeError as error:
-        raise UserError(f"is not valid JSON: {error.msg} at column {error.colno}", source) from None
+        what = f"{error.msg.removesuffix(' at')} at column {error.colno}"
+        raise UserError(f"is not valid JSON: {what}; one object a line", source) from None
     except RecursionError:
         raise UserError("is not valid JSON: nested too deeply", source) from None
 

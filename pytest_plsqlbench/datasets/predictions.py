@@ -26,7 +26,10 @@ def read_predictions(path: Path) -> PredictionSet:
         raise UserError("is a folder: a file of predictions is expected, one JSON object a line", at(path))
     content = read_bytes(path)
     decode_utf8(content, path)
-    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    if content.lstrip().startswith(b"["):
+        raise UserError("is one JSON list: write one object a line instead", at(path, 1))
+    lines = content.split(b"\n")
     rows = [read_row(line, at(path, number)) for number, line in enumerate(lines, 1) if line.strip()]
     if not rows:
         raise UserError("holds no predictions: one JSON object a line is expected", at(path))

@@ -53,7 +53,7 @@ def close_match(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
-def check(data: Any, kind: type[T], keys: KeyPath = (), *, strict: bool = True) -> T:  # noqa: ANN401 (any data)
+def check(data: Any, kind: type[T], keys: KeyPath = (), *, strict: bool = True) -> T:
     """The data as a value of the type.
 
     Args:
@@ -73,7 +73,7 @@ def check(data: Any, kind: type[T], keys: KeyPath = (), *, strict: bool = True) 
         raise Fault(keys, "is nested too deeply") from None
 
 
-def fault(error: msgspec.ValidationError, kind: Any, above: KeyPath = ()) -> Fault:  # noqa: ANN401
+def fault(error: msgspec.ValidationError, kind: Any, above: KeyPath = ()) -> Fault:
     """What a validation error of msgspec says, in our words."""
     text = str(error)
     keys: KeyPath = ()
@@ -98,11 +98,8 @@ def fault(error: msgspec.ValidationError, kind: Any, above: KeyPath = ()) -> Fau
     if match := _EXPECTED.match(text):
         expected = " or ".join(_words(match["expected"]))
         got = " or ".join(_words(match["got"]))
-        mend = (
-            ": put it in quotes"
-            if match["expected"] == "str" and match["got"] in {"int", "float", "bool"}
-            else ""
-        )
+        quotable = {part.strip() for part in match["expected"].split("|")} <= {"str", "null"}
+        mend = ": put it in quotes" if quotable and match["got"] in {"int", "float", "bool"} else ""
         return Fault((*above, *keys), f"must be {expected}, not {got}{mend}")
     return Fault((*above, *keys), text[:1].lower() + text[1:])
 
@@ -113,7 +110,7 @@ def _words(types: str) -> list[str]:
     return [_WORDS.get(part, part) for part in parts if not (optional and part == "null")]
 
 
-def _walk(kind: Any, keys: KeyPath) -> list[msgspec.inspect.Type]:  # noqa: ANN401
+def _walk(kind: Any, keys: KeyPath) -> list[msgspec.inspect.Type]:
     """The types that may stand at a key path."""
     types = _alternatives(msgspec.inspect.type_info(kind))
     for key in keys:
@@ -136,11 +133,11 @@ def _alternatives(info: msgspec.inspect.Type) -> list[msgspec.inspect.Type]:
     return list(info.types) if isinstance(info, msgspec.inspect.UnionType) else [info]
 
 
-def _fields(kind: Any, keys: KeyPath) -> list[str]:  # noqa: ANN401
+def _fields(kind: Any, keys: KeyPath) -> list[str]:
     structs = [info for info in _walk(kind, keys) if isinstance(info, msgspec.inspect.StructType)]
     return [field.encode_name for info in structs for field in info.fields]
 
 
-def _choices(kind: Any, keys: KeyPath) -> list[str]:  # noqa: ANN401
+def _choices(kind: Any, keys: KeyPath) -> list[str]:
     literals = [info for info in _walk(kind, keys) if isinstance(info, msgspec.inspect.LiteralType)]
     return [str(value) for info in literals for value in info.values]

@@ -8,7 +8,7 @@ without octal and hexadecimal numbers, infinities and numbers with leading zeros
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -66,14 +66,35 @@ def exact_number(text: str) -> float | Decimal:
     return number if Decimal(repr(number)) == exact else exact
 
 
-def _construct_number(loader: CSafeLoader, node: ScalarNode) -> float | Decimal:
-    try:
-        return exact_number(loader.construct_scalar(node))
-    except (ValueError, ArithmeticError):
-        raise _bad_key(node, f"{node.value!r} is not a number") from None
+def _scalar(
+    pattern: re.Pattern[str], build: Callable[[str], Any]
+) -> Callable[[CSafeLoader, ScalarNode], Any]:
+    def construct(loader: CSafeLoader, node: ScalarNode) -> Any:
+        text = loader.construct_scalar(node)
+        if not pattern.match(text):  # only where the file names a tag
+            raise _bad_key(node, f"{text!r} does not fit its tag: leave the tag out")
+        try:
+            return build(text)
+        except ValueError as error:
+            raise _bad_key(node, f"{text[:20]!r}… cannot be read: {error}") from None
+
+    return construct
 
 
-_TypedLoader.add_constructor("tag:yaml.org,2002:float", _construct_number)
+_BUILDERS = {
+    "null": _scalar(_NULL, lambda _: None),
+    "bool": _scalar(_BOOL, lambda text: text.lower() == "true"),
+    "int": _scalar(_INT, int),
+    "float": _scalar(_FLOAT, exact_number),
+}
+_KEPT = ("str", "seq", "map")
+_TypedLoader.yaml_constructors = {
+    None: CSafeLoader.construct_undefined,
+    **{
+        f"tag:yaml.org,2002:{tag}": CSafeLoader.yaml_constructors[f"tag:yaml.org,2002:{tag}"] for tag in _KEPT
+    },
+    **{f"tag:yaml.org,2002:{tag}": build for tag, build in _BUILDERS.items()},
+}
 
 
 class _TextLoader(_TypedLoader):
@@ -167,8 +188,6 @@ def parse_yaml(content: bytes, path: Path, *, typed: bool = True) -> Document:
         line = text.count("\n", 0, error.position) + 1
         message = f"a control character (U+{int(error.character):04X}) cannot stand in YAML"
         raise UserError(message, at(path, line)) from None
-    except ValueError as error:  # a tag that does not fit, thousands of digits
-        raise UserError(f"holds a value that cannot be read: {error}", at(path)) from None
     except RecursionError:
         raise UserError("is nested too deeply", at(path)) from None
     finally:
@@ -186,7 +205,7 @@ def _explain(error: yaml.MarkedYAMLError, text: str) -> str:
     if "found another document" in problem:
         return "a second document begins here: one task a file; many tasks go into a .jsonl file"
     if mark is not None:
-        line = text.splitlines()[mark.line] if mark.line < text.count("\n") + 1 and text else ""
+        line = [*text.split("\n"), ""][mark.line]
         if "cannot start any token" in problem and "\t" in line[: mark.column + 1]:
             return "a tab cannot indent YAML: use blanks"
     context = f" {error.context}" if error.context else ""

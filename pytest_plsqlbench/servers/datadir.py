@@ -25,7 +25,7 @@ _SETTINGS = {
     "full_page_writes": "off",
     "wal_level": "minimal",
     "max_wal_senders": "0",
-    "max_wal_size": "1GB",
+    "max_wal_size": "512MB",
     "checkpoint_timeout": "1h",
     "autovacuum": "off",
     "shared_buffers": "128MB",

@@ -17,9 +17,10 @@ from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers import datadir
 from pytest_plsqlbench.servers.account import binaries_for, server_account
 from pytest_plsqlbench.servers.address import ServerAddress
+from pytest_plsqlbench.servers.naming import owner_role, quoted
 from pytest_plsqlbench.servers.rundir import RunDirectory
 
-PROCESS_MEMORY = 2 << 30
+PROCESS_MEMORY = 1 << 30
 """Address space of each server process, in bytes: a program that wants more gets "out of memory" (53200)."""
 
 _START_SECONDS = 60.0
@@ -28,7 +29,9 @@ _START_SECONDS = 60.0
 class EmbeddedServer:
     """A running embedded server. Use as a context manager, or call ``stop``."""
 
-    def __init__(self, directory: RunDirectory, keeper: subprocess.Popen[bytes], address: ServerAddress) -> None:
+    def __init__(
+        self, directory: RunDirectory, keeper: subprocess.Popen[bytes], address: ServerAddress
+    ) -> None:
         self._directory = directory
         self._keeper = keeper
         self.address = address
@@ -122,6 +125,7 @@ def _wait(directory: RunDirectory, keeper: subprocess.Popen[bytes]) -> str:
     while True:
         try:
             with psycopg.connect(conninfo) as connection:
+                connection.execute(f"CREATE ROLE {quoted(owner_role(directory.run_id))}".encode())
                 return connection.info.parameter_status("server_version") or "?"
         except psycopg.OperationalError as error:
             ended = keeper.poll() is not None or keeper.stdout.read() is not None

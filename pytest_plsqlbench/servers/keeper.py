@@ -37,7 +37,7 @@ def _become_server(config: dict[str, Any]) -> NoReturn:
             os.setuid(config["uid"])
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        os.execve(config["argv"][0], config["argv"], config["environment"])
+        os.execve(config["argv"][0], config["argv"], config["environment"])  # noqa: S606
     except BaseException as error:  # noqa: BLE001  (a forked child must never return)
         os.write(2, f"cannot start the server: {error}\n".encode())
         os._exit(127)
@@ -72,7 +72,7 @@ def _remove(config: dict[str, Any]) -> None:
     for folder in config["folders"]:
         shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):
-        os.unlink(config["lock"])
+        os.unlink(config["lock"])  # noqa: PTH108  (pathlib is slow to import)
 
 
 def main(config: dict[str, Any]) -> int:

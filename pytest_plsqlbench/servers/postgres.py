@@ -24,7 +24,8 @@ def start_postgres(spec: str) -> StartedServer:
         from pytest_plsqlbench.servers.dsn import DsnServer  # noqa: PLC0415
 
         return DsnServer.start(spec)
+    named = f" {spec!r}" if spec.isalnum() else ""  # anything else may hold a password
     raise UserError(
-        f"no PostgreSQL server {spec!r}: say 'embedded', or give a DSN such as"
+        f"no such PostgreSQL server{named}: say 'embedded', or give a DSN such as"
         " postgresql://user:password@host:5432/postgres"
     )

@@ -1,4 +1,4 @@
-"""The private folder of one run: unique, locked while its run lives, swept when all its processes are dead."""
+"""The private folder of one run: unique, locked while the run lives, swept when its processes are dead."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ class RunDirectory:
             if sockets != path:
                 os.write(lock, f"{sockets}\n".encode())
         except BaseException:
-            path.exists() and path.rmdir()
+            with contextlib.suppress(OSError):
+                path.rmdir()
             _lock_of(path).unlink()
             os.close(lock)
             raise

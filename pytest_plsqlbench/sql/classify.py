@@ -31,11 +31,12 @@ StatementKind = Literal[
 ]
 STATEMENT_KINDS: tuple[StatementKind, ...] = get_args(StatementKind)
 
-_CREATE_MODIFIERS = frozenset(
+CREATE_MODIFIERS = frozenset(
     (
-        "OR", "REPLACE", "AND", "RESOLVE", "COMPILE", "FORCE", "NOFORCE", "NO", "EDITIONABLE", "NONEDITIONABLE", "EDITIONING",
-        "GLOBAL", "LOCAL", "PRIVATE", "TEMPORARY", "TEMP", "UNLOGGED", "RECURSIVE", "CONSTRAINT", "EVENT", "FOREIGN",
-        "IMMUTABLE", "BLOCKCHAIN", "SHARDED", "DUPLICATED", "TRUSTED", "HYBRID",
+        "OR", "REPLACE", "AND", "RESOLVE", "COMPILE", "FORCE", "NOFORCE", "NO", "EDITIONABLE",
+        "NONEDITIONABLE", "EDITIONING", "GLOBAL", "LOCAL", "PRIVATE", "TEMPORARY", "TEMP", "UNLOGGED",
+        "RECURSIVE", "CONSTRAINT", "EVENT", "FOREIGN", "IMMUTABLE", "BLOCKCHAIN", "SHARDED", "DUPLICATED",
+        "TRUSTED", "HYBRID",
     )
 )  # fmt: skip
 _CREATED: dict[str, StatementKind] = {
@@ -123,7 +124,7 @@ def classify(words: Sequence[str], dialect: Dialect) -> StatementKind:
 
 def _created(words: Sequence[str]) -> StatementKind:
     at = 1
-    while at < len(words) and words[at] in _CREATE_MODIFIERS:
+    while at < len(words) and words[at] in CREATE_MODIFIERS:
         at += 1
     kind = _CREATED.get(words[at], "create_other") if at < len(words) else "create_other"
     body = at + 1 < len(words) and words[at + 1] == "BODY"

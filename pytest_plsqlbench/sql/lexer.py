@@ -1,9 +1,9 @@
 """Tokens of Oracle and PostgreSQL program text.
 
 Lossless (the tokens joined are the text), linear in the length of the text, and total: any text has tokens.
-What a token means is decided by the readers; here it is only cut. Sources of the rules: Oracle Database PL/SQL
-Language Reference, "Lexical Units", and SQL Language Reference, "Literals"; PostgreSQL manual, 4.1 "Lexical
-Structure" (with ``standard_conforming_strings`` on, its default).
+What a token means is decided by the readers; here it is only cut. Sources of the rules: Oracle Database
+PL/SQL Language Reference, "Lexical Units", and SQL Language Reference, "Literals"; PostgreSQL manual, 4.1
+"Lexical Structure" (with ``standard_conforming_strings`` on, its default).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ TokenKind = Literal[
     "broken",
     "unknown",
 ]
-"""``quoted``: a quoted identifier; ``bind``: ``:name`` (Oracle); ``param``: ``$1`` (PostgreSQL); ``directive``:
-``$IF`` and ``$$NAME`` (Oracle); ``broken``: a string, comment or quoted identifier that never ends, up to the
-end of the text; ``unknown``: a character that starts nothing."""
+"""``quoted``: a quoted identifier; ``bind``: ``:name`` (Oracle); ``param``: ``$1`` (PostgreSQL);
+``directive``: ``$IF`` and ``$$NAME`` (Oracle); ``broken``: a string, comment or quoted identifier that never
+ends, up to the end of the text; ``unknown``: a character that starts nothing."""
 
 
 class Token(NamedTuple):
@@ -128,21 +128,28 @@ _KINDS: dict[str, TokenKind] = {
 
 
 class Lexer:
-    """Cuts a text from ``position`` on; the reader may move it past raw lines (``skip_to``)."""
+    """Cuts a text from ``position`` on; the reader may move it past raw lines (``skip_to``).
 
-    def __init__(self, text: str, dialect: Dialect) -> None:
+    A text that is a piece of another one is given the place of its first character there (``offset``,
+    ``line``, ``column``), so that its tokens carry positions in the whole.
+    """
+
+    def __init__(
+        self, text: str, dialect: Dialect, *, offset: int = 0, line: int = 1, column: int = 1
+    ) -> None:
         self.text = text
         self.dialect = dialect
         self.position = 0
         self._pattern = _ORACLE if dialect == "oracle" else _POSTGRES
-        self._line = 1
-        self._line_start = 0
+        self._offset = offset
+        self._line = line
+        self._line_start = 1 - column
         self._upper: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[Token]:
         """The tokens from ``position`` on; after ``skip_to`` a new iteration is needed."""
         text, match, upper, kinds = self.text, self._pattern.match, self._upper, _KINDS
-        start, line, line_start = self.position, self._line, self._line_start
+        start, line, line_start, base = self.position, self._line, self._line_start, self._offset
         kind: TokenKind
         while (found := match(text, start)) is not None or start < len(text):
             if found is None:
@@ -157,7 +164,7 @@ class Lexer:
             piece = value = text[start:end]
             if kind == "word":
                 value = upper.get(piece) or upper.setdefault(piece, piece.upper())
-            token = Token(kind, piece, value, start, line, start - line_start + 1)
+            token = Token(kind, piece, value, base + start, line, start - line_start + 1)
             if kind in _MANY_LINES and (lines := piece.count("\n")):
                 line += lines
                 line_start = text.rfind("\n", start, end) + 1
@@ -211,10 +218,26 @@ def tokenize(text: str, dialect: Dialect) -> list[Token]:
     return list(Lexer(text, dialect))
 
 
-def string_content(token: Token, dialect: Dialect) -> str | None:
-    """What a string literal holds, escapes of doubling resolved; None for other tokens.
+def tokenize_content(token: Token, dialect: Dialect) -> list[Token]:
+    """The tokens of the text inside a string literal, with positions in the text around it.
 
-    Backslash escapes of ``E'…'`` are left as they stand, except ``\\'``: enough to read the text inside.
+    Lines are exact; columns and offsets drift where quotes are doubled inside (never in dollar quotes).
+    """
+    content = string_content(token, dialect)
+    if content is None:
+        return []
+    opening = token.text.index("$", 1) + 1 if token.text[0] == "$" else token.text.index("'") + 1
+    lexer = Lexer(
+        content, dialect, offset=token.offset + opening, line=token.line, column=token.column + opening
+    )
+    return list(lexer)
+
+
+def string_content(token: Token, dialect: Dialect) -> str | None:
+    """What a string literal holds, doubled quotes resolved; None for other tokens.
+
+    Backslash escapes of ``E'…'`` are left as they stand, except that of the quote: enough to read the text
+    inside.
     """
     if token.kind != "string":
         return None

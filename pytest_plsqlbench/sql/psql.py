@@ -15,6 +15,22 @@ _CHANGES = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE"))
 _ROUTINES = frozenset(("create_function", "create_procedure"))
 
 
+class _Parens:
+    """Depth of parentheses, and the outermost that is open."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.opened: Token | None = None
+
+    def feed(self, token: Token) -> None:
+        if token.value == "(":
+            self.opened = self.opened or token
+            self.depth += 1
+        elif token.value == ")" and self.depth:
+            self.depth -= 1
+            self.opened = self.opened if self.depth else None
+
+
 class PostgresReader(Cursor):
     """Reads one script."""
 
@@ -60,36 +76,31 @@ class PostgresReader(Cursor):
     def _statement(self, first: Token) -> None:
         words = [token.value for token in self.head(first)]
         kind = classify(words, "postgres")
-        routine = kind in _ROUTINES
-        last, depth, nested = first, int(first.value == "("), 0
-        opened: Token | None = first if depth else None
-        stdin = previous = ""
+        parens = _Parens()
+        parens.feed(first)
+        last, nested, stdin = first, 0, False
         while (entry := self.next()) is not None:
             token, _ = entry
-            value = token.value
-            if token.kind == "punct":
-                if value == "(":
-                    opened = token if depth == 0 else opened
-                    depth += 1
-                elif value == ")":
-                    depth = max(0, depth - 1)
-                elif value == ";" and depth == 0 and nested == 0:
-                    self._emit(first, last, kind, self._copy_data(kind, stdin, token))
-                    return
-            elif token.kind == "word" and depth == 0:
-                if routine:
-                    nested = self._nested(nested, previous, value)
-                elif kind == "query" and words[0] == "WITH" and value in _CHANGES and previous != "FOR":
-                    kind = "dml"
-                elif value in {"STDIN", "STDOUT"}:
-                    stdin = f"{previous} {value}"
-            elif value == "\\":
+            if token.value == ";" and parens.depth == 0 and nested == 0:
+                self._emit(first, last, kind, self._copy_data(token) if stdin else None)
+                return
+            parens.feed(token)
+            if token.value == "\\":
                 self._refuse(token, "\\")
-            previous = value
+            elif token.kind == "word" and parens.depth == 0:
+                if kind in _ROUTINES:
+                    nested = self._nested(nested, last.value, token.value)
+                elif kind == "copy":
+                    stdin = stdin or (last.value, token.value) == ("FROM", "STDIN")
+                elif words[0] == "WITH" and token.value in _CHANGES and last.value != "FOR":
+                    kind = "dml"
             last = token
-        if depth and opened is not None:
+        if parens.opened is not None:
             self.find(
-                "unclosed_parenthesis", "a parenthesis is opened here and never closed", opened, "error"
+                "unclosed_parenthesis",
+                "a parenthesis is opened here and never closed",
+                parens.opened,
+                "error",
             )
         elif nested:
             self.find("unclosed_unit", "the text ends inside BEGIN ATOMIC … END", last, "error")
@@ -104,10 +115,8 @@ class PostgresReader(Cursor):
             return depth + 1
         return depth - 1 if word == "END" else depth
 
-    def _copy_data(self, kind: StatementKind, stdin: str, end: Token) -> str | None:
-        """The lines after ``COPY … FROM STDIN;`` where a ``\\.`` ends them."""
-        if kind != "copy" or stdin != "FROM STDIN":
-            return None
+    def _copy_data(self, end: Token) -> str | None:
+        r"""The lines after ``COPY … FROM STDIN;`` where a ``\.`` ends them."""
         newline = self.text.find("\n", end.end)
         closing = _COPY_END.search(self.text, newline + 1) if newline >= 0 else None
         if closing is None:

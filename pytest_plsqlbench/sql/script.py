@@ -1,10 +1,11 @@
 """Scripts cut into statements, each exactly as it is to be sent to the server.
 
 Oracle texts are read as SQL*Plus reads them, PostgreSQL texts as psql does; where a model forgot a terminator
-that the structure makes certain, the statement ends there and a finding records it. Nothing is rewritten, except
-that ``EXEC p(…)`` becomes the block that SQL*Plus makes of it.
-Sources: SQL*Plus User's Guide, "Running SQL, PL/SQL and SQL*Plus"; python-oracledb manual, "SQL execution" (what
-may end a statement); psql manual and its scanner (semicolons in parentheses and in SQL-standard bodies).
+that the structure makes certain, the statement ends there and a finding records it. Nothing is rewritten,
+except that ``EXEC p(…)`` becomes the block that SQL*Plus makes of it.
+Sources: SQL*Plus User's Guide, "Running SQL, PL/SQL and SQL*Plus"; python-oracledb manual, "SQL execution"
+(what may end a statement); psql manual and its scanner (semicolons in parentheses and in SQL-standard
+bodies).
 """
 
 from __future__ import annotations

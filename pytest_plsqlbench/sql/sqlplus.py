@@ -7,28 +7,30 @@ import re
 from pytest_plsqlbench.sql.classify import StatementKind, classify
 from pytest_plsqlbench.sql.client import REFUSED, WHOLE_LINE, client_command
 from pytest_plsqlbench.sql.cursor import Cursor
+from pytest_plsqlbench.sql.headers import UnitShape
 from pytest_plsqlbench.sql.lexer import Token
-from pytest_plsqlbench.sql.nesting import Frame, Nesting
 from pytest_plsqlbench.sql.statement import Script, ScriptStatement
+from pytest_plsqlbench.sql.structure import Structure
 
 _REST_IS_BLANK = re.compile(r"[ \t\r\f\v]*+(?:\n|\Z)")
 _LINE_PIECE = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|--|/\*|;")
 _STARTERS = frozenset(
     (
-        "CREATE", "BEGIN", "DECLARE", "SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE", "CALL", "COMMIT", "ROLLBACK",
-        "SAVEPOINT", "ALTER", "DROP", "GRANT", "REVOKE", "TRUNCATE", "COMMENT", "EXPLAIN", "LOCK", "<<", "@", "@@",
+        "CREATE", "BEGIN", "DECLARE", "SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE", "CALL",
+        "COMMIT", "ROLLBACK", "SAVEPOINT", "ALTER", "DROP", "GRANT", "REVOKE", "TRUNCATE", "COMMENT",
+        "EXPLAIN", "LOCK", "<<", "@",
     )
 )  # fmt: skip
 """Words with which a statement begins right after a unit that lacks its ``/``."""
-_UNIT_FRAMES: dict[StatementKind, Frame] = {
-    "create_function": Frame.SUBPROGRAM,
-    "create_procedure": Frame.SUBPROGRAM,
-    "create_package": Frame.HOLDER,
-    "create_package_body": Frame.HOLDER,
-    "create_type_body": Frame.HOLDER,
-    "create_type": Frame.FLAT,
-    "create_trigger": Frame.START,
-    "block": Frame.START,
+UNIT_SHAPES: dict[StatementKind, UnitShape] = {
+    "create_function": UnitShape.ROUTINE,
+    "create_procedure": UnitShape.ROUTINE,
+    "create_package": UnitShape.HOLDER,
+    "create_package_body": UnitShape.HOLDER,
+    "create_type_body": UnitShape.HOLDER,
+    "create_type": UnitShape.FLAT,
+    "create_trigger": UnitShape.TRIGGER,
+    "block": UnitShape.BLOCK,
 }
 _FOREIGN_SOURCE = frozenset(("JAVA", "MLE"))
 _ENDS_EXEC = frozenset(("EXEC", "EXECUTE", "CREATE", "DECLARE", "SELECT", "PROMPT", "SHOW", "SET"))
@@ -71,12 +73,12 @@ class OracleReader(Cursor):
     def _statement(self, first: Token) -> None:
         words = [token.value for token in self.head(first)]
         kind = classify(words, "oracle")
-        if kind in _UNIT_FRAMES:
-            self._unit(first, kind, Nesting(_UNIT_FRAMES[kind]))
+        if kind in UNIT_SHAPES:
+            self._unit(first, kind, Structure(UNIT_SHAPES[kind], "oracle"))
         elif words[0] == "CREATE" and not _FOREIGN_SOURCE.isdisjoint(words[1:6]):
-            self._unit(first, kind, Nesting(Frame.OPAQUE))
+            self._unit(first, kind, Structure(UnitShape.FOREIGN, "oracle"))
         elif words[0] == "WITH" and words[1:2] in (["FUNCTION"], ["PROCEDURE"]):
-            self._unit(first, kind, Nesting(Frame.DECLARATIONS), query=True)
+            self._unit(first, kind, Structure(UnitShape.WITH, "oracle"), query=True)
         else:
             self._plain(first, first, kind)
 
@@ -91,70 +93,63 @@ class OracleReader(Cursor):
             last = token
         self._emit(first, last, kind)
 
-    def _unit(self, first: Token, kind: StatementKind, nesting: Nesting, *, query: bool = False) -> None:
+    def _unit(self, first: Token, kind: StatementKind, structure: Structure, *, query: bool = False) -> None:
         """A PL/SQL unit, up to a lone ``/``, or to its own end where that is missing."""
         last = first
-        nesting.feed(first)
-        stray: Token | None = None
+        structure.feed(first)
+        stray = False
         while (entry := self.next()) is not None:
             token, fresh = entry
             if token.value == "/" and fresh and self._rest_is_blank(token):
-                self._end_unit(first, last, kind, nesting)
+                self._close(first, last, kind, structure)
                 return
-            if nesting.complete:
-                if stray is None and self._ends_after(token, fresh, first, last):
-                    self._emit(first, last, kind, recovered=token.value != "/")
-                    if token.value != "/":
-                        self.back(entry)
+            if structure.complete and not stray:
+                if token.value == "/":
+                    self.find("slash_with_text", "this `/` shares its line with other text", token)
+                    self._close(first, last, kind, structure)
                     return
-                if stray is None:
-                    stray = token
-                    self.find(
-                        "stray_text", "text follows the end of the unit, up to the next `/`", token, "error"
-                    )
-            elif token.value == "CREATE" and nesting.after_semicolon and not nesting.opaque:
-                self.find("unclosed_unit", self._unclosed(first), token, "error")
-                self._emit(first, last, kind, recovered=True)
+                if self._begins_statement(token, fresh=fresh):
+                    self.back(entry)
+                    break
+                stray = True
+                self.find(
+                    "stray_text", "text follows the end of the unit, up to the next `/`", token, "error"
+                )
+            elif token.value == "CREATE" and structure.after_semicolon and not structure.foreign:
                 self.back(entry)
-                return
-            elif query and nesting.between_members and token.value not in {"FUNCTION", "PROCEDURE"}:
+                break
+            elif query and structure.between_members and token.value not in {"FUNCTION", "PROCEDURE"}:
                 self.back(entry)
                 self._plain(first, last, "query")
                 return
-            if stray is None:
-                nesting.feed(token)
+            if not stray:
+                structure.feed(token)
             last = token
-        if nesting.complete and stray is None:
+        if structure.complete and not stray:
             self.find("missing_slash", "the unit that ends here has no `/` after it", last)
-        elif not nesting.complete and not nesting.opaque:
-            self.find("unclosed_unit", self._unclosed(first), last, "error")
-        self._emit(first, last, kind, recovered=True)
+        self._close(first, last, kind, structure, recovered=True)
 
-    def _ends_after(self, token: Token, fresh: bool, first: Token, last: Token) -> bool:  # noqa: FBT001
-        """Whether a complete unit ends before this token, which is not a lone ``/``."""
-        del first
-        if token.value == "/":
-            self.find(
-                "slash_with_text",
-                "this `/` shares its line with other text; it is taken as the unit's end",
-                token,
-            )
+    def _begins_statement(self, token: Token, *, fresh: bool) -> bool:
+        """Whether a statement or command begins with this token, right after a unit that lacks its ``/``."""
+        if token.value in _STARTERS:
             return True
-        begins = token.value in _STARTERS or (
+        return (
             fresh and token.kind == "word" and client_command(token.value, self.text, token.end) is not None
         )
-        if begins:
-            self.find("missing_slash", "the unit that ends here has no `/` after it", last)
-        return begins
 
-    def _end_unit(self, first: Token, last: Token, kind: StatementKind, nesting: Nesting) -> None:
-        if not nesting.complete and not nesting.opaque:
-            self.find("unclosed_unit", self._unclosed(first), last)
-        self._emit(first, last, kind)
-
-    @staticmethod
-    def _unclosed(first: Token) -> str:
-        return f"the unit that begins at line {first.line} is not closed here"
+    def _close(
+        self, first: Token, last: Token, kind: StatementKind, structure: Structure, *, recovered: bool = False
+    ) -> None:
+        """Record a unit, and what its structure lacks."""
+        self.findings.extend(structure.finish().findings)
+        if structure.lacks_semicolon:
+            self.find(
+                "missing_semicolon", "the last END of the unit has no semicolon after it", last, "error"
+            )
+        elif not structure.complete and not structure.foreign and kind != "create_type":
+            message = f"the unit that begins at line {first.line} is not closed here"
+            self.find("unclosed_unit", message, last, "error" if recovered else "warning")
+        self._emit(first, last, kind, recovered=recovered)
 
     def _rest_is_blank(self, token: Token) -> bool:
         return _REST_IS_BLANK.match(self.text, token.end) is not None

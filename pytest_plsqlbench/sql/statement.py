@@ -6,16 +6,17 @@ import msgspec
 
 from pytest_plsqlbench.sql.classify import StatementKind
 from pytest_plsqlbench.sql.finding import Finding
+from pytest_plsqlbench.sql.lexer import Token
 
 
 class ScriptStatement(msgspec.Struct, frozen=True, kw_only=True):
     """One statement of a script."""
 
     text: str
-    """What the server gets: plain SQL without ``;``, an Oracle unit with the ``;`` after its END, never ``/``."""
+    """What the server gets: plain SQL without ``;``, an Oracle unit with the last ``;``, never ``/``."""
     kind: StatementKind
     offset: int
-    """Index in the script of the first character of ``text``, from 0 (for EXEC: of what follows that word)."""
+    """Index in the script of the first character of ``text``, from 0 (EXEC: of what follows that word)."""
     end: int
     """Index after its last character, terminators left out."""
     line: int
@@ -41,3 +42,33 @@ class Script(msgspec.Struct, frozen=True):
 
     statements: tuple[ScriptStatement, ...]
     findings: tuple[Finding, ...]
+
+
+def placed(script: Script, first: Token) -> Script:
+    """The script of a piece of text, with the positions that it has in the text that ``first`` is cut from.
+
+    Args:
+        script: what was read from the piece alone.
+        first: the first token of the piece, as it stands in the whole.
+    """
+
+    def shift(line: int, column: int) -> dict[str, int]:
+        return {"line": line + first.line - 1, "column": column + first.column - 1 if line == 1 else column}
+
+    return Script(
+        tuple(
+            msgspec.structs.replace(
+                statement,
+                offset=statement.offset + first.offset,
+                end=statement.end + first.offset,
+                **shift(statement.line, statement.column),
+            )
+            for statement in script.statements
+        ),
+        tuple(
+            msgspec.structs.replace(
+                finding, offset=finding.offset + first.offset, **shift(finding.line, finding.column)
+            )
+            for finding in script.findings
+        ),
+    )

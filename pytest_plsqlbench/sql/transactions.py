@@ -1,8 +1,8 @@
 """Whether a program would behave differently inside a transaction that someone else holds open.
 
 The PostgreSQL engine plays most programs inside one open transaction and rolls back. That is sound only for
-programs that neither end transactions nor do what depends on where a transaction ends; in doubt the answer here
-is yes, which costs time, never truth.
+programs that neither end transactions nor do what depends on where a transaction ends; in doubt the answer
+here is yes, which costs time, never truth.
 """
 
 from __future__ import annotations

@@ -1,1 +1,5 @@
-"""The PostgreSQL engine: lanes, sessions, isolation, limits."""
+"""The PostgreSQL engine."""
+
+from pytest_plsqlbench.engines.postgres.engine import PostgresEngine
+
+__all__ = ["PostgresEngine"]

@@ -1,0 +1,156 @@
+"""Printed output: which text counts, and when printed lines are the rows of a query.
+
+Rules: docs/comparison.md, "Printed output" and "Rows as lines".
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+from pytest_plsqlbench.bench.matching import Equality, tie_groups
+from pytest_plsqlbench.bench.spelling import BLANKS, canonical_line, split_numbers
+from pytest_plsqlbench.bench.values import Reading, Row, tie_key
+
+MAX_PERMUTATIONS = 120
+"""Column permutations tried; rows of more columns (from six on) are compared in the gold's own order only."""
+
+_ROWS_SHOWN = 200
+"""Rows looked at to choose the order of columns that a difference is shown in."""
+
+
+def printed(lines: Iterable[str], reading: Reading) -> tuple[str, ...]:
+    """Give the lines that count: split at newlines, trailing blanks and trailing empty lines dropped."""
+    shown = [part.rstrip(BLANKS) for line in lines for part in line.split("\n")]
+    while shown and is_empty(shown[-1], reading):
+        shown.pop()
+    return tuple(shown)
+
+
+def is_empty(line: str, reading: Reading) -> bool:
+    """Tell whether nothing but blanks stands on a line."""
+    return not (canonical_line(line) if reading == "normalized" else line.rstrip(BLANKS))
+
+
+def line_equality(reading: Reading) -> Equality[str]:
+    """Give the equality of printed lines in a reading, without tolerance."""
+    if reading == "normalized":
+        return Equality(canonical_line, lambda line: split_numbers(line, normalized=True))
+    return Equality(lambda line: line, lambda line: split_numbers(line, normalized=False))
+
+
+def permutations(width: int) -> Iterator[tuple[int, ...]]:
+    """Give the column permutations to try, the gold's own order first."""
+    if math.factorial(min(width, 20)) > MAX_PERMUTATIONS:
+        return iter([tuple(range(width))])
+    return itertools.permutations(range(width))
+
+
+class RowLines:
+    """The lines that rows print as, in stretches: free order within a stretch, stretches in order."""
+
+    def __init__(
+        self, rows: Sequence[Row], width: int, order_keys: tuple[int, ...] | None, reading: Reading
+    ) -> None:
+        """Take the rows of the gold query; only their first ``width`` columns are printed.
+
+        Raises:
+            IndexError: an order key names a column that the rows do not have.
+        """
+        self._texts = [tuple(["" if cell is None else cell[1] for cell in row[:width]]) for row in rows]
+        self._width = width
+        self._sizes = [1 + sum(text.count("\n") for text in texts) for texts in self._texts]
+        self._in_order = order_keys is None
+        self._stretches: list[tuple[int, int]]
+        if order_keys is None:
+            self._stretches = [(place, place + 1) for place in range(len(rows))]
+        elif not order_keys:
+            self._stretches = [(0, len(rows))]
+        else:
+            keys = [tuple([tie_key(row[column], reading) for column in order_keys]) for row in rows]
+            self._stretches = list(tie_groups(keys))
+        self.total = sum(self._sizes)
+
+    def lines(self, order: Sequence[int]) -> list[str]:
+        """Give all lines, the columns in an order."""
+        return [line for texts in self._texts for line in _lines(texts, order)]
+
+    def match(self, actual: Sequence[str], equality: Equality[str]) -> bool:
+        """Tell whether printed lines are these rows, under one permutation of the columns for all of them.
+
+        ``actual`` is what counts of the output (see ``printed``). Empty lines are added at its end where rows
+        print as nothing, since empty lines at the end do not count.
+        """
+        if len(actual) > self.total:
+            return False
+        padded = self._padded(actual)
+        if equality.tolerance is not None:
+            return any(
+                self.difference(padded, order, equality) is None for order in permutations(self._width)
+            )
+        if self._in_order:
+            return any(self._same_in_order(padded, order, equality) for order in permutations(self._width))
+        found = [Counter(map(equality.key, padded[start:end])) for start, end in self._line_stretches()]
+        return any(self._same_bags(found, order, equality) for order in permutations(self._width))
+
+    def nearest(self, actual: Sequence[str], equality: Equality[str]) -> tuple[int, ...]:
+        """Give the order of columns in which most of the first rows are found: the one to show people."""
+        found = Counter(map(equality.key, actual))
+        first = self._texts[:_ROWS_SHOWN]
+
+        def overlap(order: Sequence[int]) -> int:
+            wanted = Counter(equality.key(line) for texts in first for line in _lines(texts, order))
+            return (wanted & found).total()
+
+        return max(permutations(self._width), key=overlap)  # of equals the first: the gold's own order
+
+    def difference(
+        self, actual: Sequence[str], order: Sequence[int], equality: Equality[str]
+    ) -> tuple[int | None, int | None] | None:
+        """Give the first difference, as places in ``lines(order)`` and in ``actual``; None where there is none.
+
+        Where ``actual`` is longer or shorter, its lines are compared as a bag.
+        """
+        wanted, padded = self.lines(order), self._padded(actual)
+        if len(padded) != len(wanted):
+            return equality.bag_difference(wanted, padded)
+        if self._in_order:
+            place = equality.first_unequal(wanted, padded)
+            return None if place is None else (place, place)
+        for start, end in self._line_stretches():
+            missing, extra = equality.bag_difference(wanted[start:end], padded[start:end])
+            if missing is not None and extra is not None:
+                return start + missing, start + extra
+        return None
+
+    def _padded(self, actual: Sequence[str]) -> list[str]:
+        return [*actual, *[""] * (self.total - len(actual))]
+
+    def _line_stretches(self) -> Iterator[tuple[int, int]]:
+        end = 0
+        for first, last in self._stretches:
+            start, end = end, end + sum(self._sizes[first:last])
+            yield start, end
+
+    def _same_in_order(self, padded: Sequence[str], order: Sequence[int], equality: Equality[str]) -> bool:
+        lines = (line for texts in self._texts for line in _lines(texts, order))
+        return all(equality.same(line, found) for line, found in zip(lines, padded, strict=True))
+
+    def _same_bags(
+        self, stretches: Sequence[Counter[Hashable]], order: Sequence[int], equality: Equality[str]
+    ) -> bool:
+        for (start, end), found in zip(self._stretches, stretches, strict=True):
+            wanted: Counter[Hashable] = Counter()
+            for texts in self._texts[start:end]:
+                for line in _lines(texts, order):
+                    key = equality.key(line)
+                    wanted[key] += 1
+                    if wanted[key] > found[key]:
+                        return False
+        return True
+
+
+def _lines(texts: Sequence[str], order: Sequence[int]) -> list[str]:
+    return [part.rstrip(BLANKS) for part in ",".join([texts[column] for column in order]).split("\n")]

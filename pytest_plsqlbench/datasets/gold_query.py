@@ -1,0 +1,219 @@
+"""A gold query of Spider, read: its tables, its columns, how it orders, where it cuts. Oracle's dialect.
+
+sqlglot parses the query and binds every column to its table; what cannot be bound surely is not taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import traverse_scope
+
+from pytest_plsqlbench.datasets.oracle_types import exact_name
+from pytest_plsqlbench.datasets.plsqlbench_schema import Catalog, Table
+
+
+class UntranslatableError(Exception):
+    """A query that is not known to mean the same elsewhere, or to mean anything. The message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """``FETCH FIRST count ROWS``: where rows tie at the cut, which of them stay is the engine's free choice."""
+
+    count: int
+    ties: bool
+    """WITH TIES: nothing is left to chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldQuery:
+    """A gold query, read."""
+
+    text: str
+    tree: exp.Query
+    """Each column carries its table's alias, stars are expanded, set operations are in parentheses."""
+    tables: tuple[Table, ...]
+    """Tables it reads, each once, in order of first mention."""
+    columns: int
+    """Of a row of its result."""
+    ordered: bool
+    order_keys: tuple[int, ...]
+    """Where the sort keys stand in the rows, from 0; keys beyond ``columns`` are hidden ones, in order."""
+    hidden: tuple[exp.Expression, ...]
+    """Sort keys that the rows do not show."""
+    cut: Cut | None
+
+
+def read_gold(text: str, catalog: Catalog, schema: str) -> GoldQuery:
+    """Read a gold query of the database with this (exact) schema.
+
+    Raises:
+        UntranslatableError: it is no query, names what the DDL lacks, or leaves room for two readings.
+    """
+    text = text.strip().removesuffix(";").rstrip()
+    raw = _parse(text)
+    tables = _tables(raw, catalog, schema)
+    _refuse_positions(raw)
+    _refuse_wrong_owners(raw, tables)
+    tree = _bind(raw, tables)
+    body = tree.this if isinstance(tree, exp.Subquery) else tree
+    selects = body.selects
+    if any(isinstance(select, exp.Star) or select.is_star for select in selects):
+        raise UntranslatableError("a star whose columns are not sure")
+    hidden: list[exp.Expression] = []
+    keys = []
+    order = body.args.get("order")
+    for item in order.expressions if order else ():
+        found = output_position(item.this, body)
+        if found is None:
+            if isinstance(body, exp.SetOperation) or body.args.get("distinct"):
+                raise UntranslatableError(
+                    "it orders by what its rows do not show, though it removes duplicates"
+                )
+            found = len(selects) + len(hidden)
+            hidden.append(item.this)
+        keys.append(found)
+    return GoldQuery(
+        text,
+        body,
+        tables,
+        len(selects),
+        order is not None,
+        tuple(dict.fromkeys(keys)),
+        tuple(hidden),
+        cut_of(body),
+    )
+
+
+def _parse(text: str) -> exp.Query:
+
+    try:
+        trees = sqlglot.parse(text, read="oracle")
+    except SqlglotError:
+        raise UntranslatableError("the gold query is not readable SQL") from None
+    except RecursionError:
+        raise UntranslatableError("the gold query is nested too deeply") from None
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+        raise UntranslatableError("the gold is not one query")
+    return trees[0]
+
+
+def _tables(tree: exp.Query, catalog: Catalog, schema: str) -> tuple[Table, ...]:
+    """The tables of the catalog that a query reads; every name must be one, or a WITH name, or DUAL."""
+    named = {exact_name(cte.args["alias"].this) for cte in tree.find_all(exp.CTE)}
+    found = {}
+    for node in tree.find_all(exp.Table):
+        if not isinstance(node.this, exp.Identifier):
+            raise UntranslatableError("a table function")
+        name = exact_name(node.this)
+        owner = exact_name(node.args["db"]) if node.args.get("db") else None
+        if owner is None and (name in named or name == "DUAL"):
+            continue
+        key = (owner or schema, name)
+        if key[0] != schema:
+            raise UntranslatableError(f"wrong table name: {'.'.join(key)} is no table of {schema}")
+        if key not in catalog.tables:
+            raise UntranslatableError(f"wrong table name: {'.'.join(key)} is not in the DDL")
+        found[key] = catalog.tables[key]
+    return tuple(found.values())
+
+
+def _refuse_positions(tree: exp.Query) -> None:
+    """A number under GROUP BY is a constant to Oracle and a position to others."""
+    for group in tree.find_all(exp.Group):
+        if any(isinstance(item, exp.Literal) for item in group.expressions):
+            raise UntranslatableError("GROUP BY a constant")
+
+
+def _refuse_wrong_owners(tree: exp.Query, tables: tuple[Table, ...]) -> None:
+    """``schema.table.column`` must name a table that the query reads."""
+    known = {(table.schema, table.name) for table in tables}
+    for column in tree.find_all(exp.Column):
+        owner = column.args.get("db")
+        if owner and (exact_name(owner), exact_name(column.args["table"])) not in known:
+            raise UntranslatableError(f"wrong column name: {column.sql('oracle')}")
+
+
+def _bind(tree: exp.Query, tables: tuple[Table, ...]) -> exp.Query:
+
+    schema: dict[str, dict[str, dict[str, str]]] = {}
+    for table in tables:
+        columns = {_quoted(column.name): column.type.text for column in table.columns.values()}
+        schema.setdefault(_quoted(table.schema), {})[_quoted(table.name)] = columns
+    try:
+        bound = qualify(tree, schema=schema, dialect="oracle", quote_identifiers=False)
+    except SqlglotError as error:
+        reason = str(error).splitlines()[0].partition(". Line:")[0].rstrip(".")
+        raise UntranslatableError(f"wrong column name: {reason}") from None
+    if not isinstance(bound, exp.Query):
+        raise UntranslatableError("the gold is not one query")
+    return bound
+
+
+def _quoted(name: str) -> str:
+    return '"' + name + '"'
+
+
+def output_position(key: exp.Expression, query: exp.Query) -> int | None:
+    """Which output of a bound query a sort key is, from 0; None where it is none of them.
+
+    Raises:
+        UntranslatableError: two outputs have the name.
+    """
+    if isinstance(key, exp.Column) and not key.table:
+        found = [index for index, select in enumerate(query.selects) if select.alias_or_name == key.name]
+        if len({query.selects[index].unalias() for index in found}) > 1:
+            raise UntranslatableError(f"ORDER BY {key.name} fits two columns")
+        if found:
+            return found[0]
+        raise UntranslatableError(f"ORDER BY {key.name} fits no column")
+    if isinstance(query, exp.SetOperation):
+        return None
+    return next((index for index, select in enumerate(query.selects) if select.unalias() == key), None)
+
+
+def cut_of(query: exp.Query) -> Cut | None:
+    """Where a query cuts its rows.
+
+    Raises:
+        UntranslatableError: OFFSET, PERCENT, or a count that is not a plain number.
+    """
+    if query.args.get("offset"):
+        raise UntranslatableError("OFFSET")
+    limit = query.args.get("limit")
+    if limit is None:
+        return None
+    options = limit.args.get("limit_options") if isinstance(limit, exp.Fetch) else None
+    if options is None or options.args.get("percent"):
+        raise UntranslatableError("a cut other than FETCH FIRST n ROWS")
+    count = limit.args.get("count")
+    if count is None:
+        return Cut(1, bool(options.args.get("with_ties")))
+    if not isinstance(count, exp.Literal) or not count.name.isdecimal():
+        raise UntranslatableError("FETCH FIRST with a count that is not a plain number")
+    return Cut(int(count.name), bool(options.args.get("with_ties")))
+
+
+def inner_cuts(gold: GoldQuery) -> list[tuple[exp.Query, Cut]]:
+    """Queries inside the gold that cut without WITH TIES, so that chance may choose their rows.
+
+    Raises:
+        UntranslatableError: one of them depends on the row around it, so that its ties cannot be looked at alone.
+    """
+    found = []
+    for scope in traverse_scope(gold.tree):
+        query = scope.expression
+        if query is gold.tree or not isinstance(query, exp.Query):
+            continue
+        cut = cut_of(query)
+        if cut is None or cut.ties:
+            continue
+        if scope.external_columns:
+            raise UntranslatableError("a cut in a subquery that depends on the row around it")
+        found.append((query, cut))
+    return found

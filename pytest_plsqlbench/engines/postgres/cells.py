@@ -1,0 +1,82 @@
+"""Results of the wire protocol as typed cells; the driver converts nothing."""
+
+from __future__ import annotations
+
+from psycopg.pq.abc import PGresult
+
+from pytest_plsqlbench.bench.observation import Cell, Kind
+
+_KINDS: dict[int, Kind] = {
+    16: "bool",
+    17: "bytes",
+    18: "text",  # "char"
+    19: "text",  # name
+    20: "int",
+    21: "int",
+    23: "int",
+    25: "text",
+    26: "int",  # oid
+    114: "json",
+    700: "float",
+    701: "float",
+    1042: "text",
+    1043: "text",
+    1082: "date",
+    1083: "time",
+    1114: "timestamp",
+    1184: "timestamptz",
+    1186: "interval",
+    1266: "time",
+    1700: "numeric",
+    3802: "json",
+}
+"""pg_type.oid → type family. These numbers never change (src/include/catalog/pg_type.dat)."""
+
+_CURSOR = 1790
+_VOID = 2278
+_SETTING_BOUND = frozenset(("float", "bytes", "other"))
+
+
+class Columns:
+    """The columns of a result: names and type families."""
+
+    __slots__ = ("cursors", "kinds", "names", "setting_bound")
+
+    def __init__(self, result: PGresult) -> None:
+        names: list[str] = []
+        kinds: list[Kind] = []
+        cursors: list[int] = []
+        setting_bound = False
+        for at in range(result.nfields):
+            oid = result.ftype(at)
+            kind = _KINDS.get(oid, "other")
+            names.append((result.fname(at) or b"").decode("utf-8", "replace"))
+            kinds.append(kind)
+            if oid == _CURSOR:
+                cursors.append(at)
+            elif kind in _SETTING_BOUND and oid != _VOID:
+                setting_bound = True
+        self.names = tuple(names)
+        self.kinds = kinds
+        self.cursors = cursors
+        """Columns that hold names of cursors."""
+        self.setting_bound = setting_bound
+        """Whether settings that the server does not report change how a value prints."""
+
+    def rows(self, result: PGresult) -> tuple[list[tuple[Cell, ...]], int]:
+        """The rows as cells, and the number of their bytes."""
+        get = result.get_value
+        taken: list[tuple[Cell, ...]] = []
+        size = 0
+        columns = list(enumerate(self.kinds))
+        for row in range(result.ntuples):
+            cells: list[Cell] = []
+            for column, kind in columns:
+                value = get(row, column)
+                if value is None:
+                    cells.append(None)
+                else:
+                    size += len(value)
+                    cells.append((kind, value.decode("utf-8", "replace")))
+            taken.append(tuple(cells))
+        return taken, size

@@ -1,0 +1,169 @@
+"""A play outside any transaction of ours, in throw-away copies: each test in a fresh copy of its own."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from psycopg.pq import TransactionStatus
+
+from pytest_plsqlbench.bench.observation import CallObservation, Observation, TableState
+from pytest_plsqlbench.engines.postgres import settings, state
+from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
+from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
+from pytest_plsqlbench.engines.postgres.failure import Routines
+from pytest_plsqlbench.engines.postgres.scripts import calls_of, judges_state, reading
+from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
+from pytest_plsqlbench.engines.postgres.steps import Free
+from pytest_plsqlbench.engines.protocol import InfrastructureError, Play, Played, Side
+
+if TYPE_CHECKING:
+    from pytest_plsqlbench.bench.task import Test
+    from pytest_plsqlbench.engines.postgres.copies import Copies, Copy
+    from pytest_plsqlbench.engines.postgres.template import Template
+
+FLAG = "isolated_copy"
+_LOCKED = "55P03"
+_LOCK_MS = 2000
+
+
+class IsolatedPlay:
+    """One play in copies of the template."""
+
+    def __init__(self, copies: Copies, template: Template, play: Play) -> None:
+        self._copies = copies
+        self._template = template
+        self._play = play
+        self._programs = [reading(text) for text in play.programs]
+        self._routines = Routines(self._programs[-1].statements if self._programs else ())
+        self._shown: dict[int, CallObservation] = {}
+        self._base: state.Baseline | None = None
+        if any(judges_state(test) for test in play.tests):
+            self._base = copies.baseline(template)
+
+    def run(self) -> Played:
+        """Play it.
+
+        Raises:
+            InfrastructureError: the server is gone.
+        """
+        observed: list[Observation] = []
+        for at in range(max(1, len(self._play.tests))):
+            copy = self._copies.make(self._template)
+            try:
+                failed, session = self._install(copy)
+                if failed is not None:
+                    if not observed:
+                        break
+                    observed.append(Observation(calls=(failed,)))
+                elif self._play.tests:
+                    observed.append(self._test(copy, session, at, self._play.tests[at]))
+            finally:
+                self._copies.drop(copy)
+        return Played(tuple(self._shown[at] for at in sorted(self._shown)), tuple(observed), (FLAG,))
+
+    def _install(self, copy: Copy) -> tuple[CallObservation | None, Session]:
+        """Play the programs; the last one's observation where it failed, and the session."""
+        limits = self._play.limits
+        session = self._copies.session(copy, self._play.side)
+        failed = None
+        for at, script in enumerate(self._programs):
+            session = self._ready(copy, session, limits.time)
+            session.output.restart(limits)
+            try:
+                shown = play_script(
+                    session, script, Budget(limits), Free(), routines=Routines(script.statements)
+                )
+            except GoneDuringCallError as gone:
+                shown = gone.observation
+            self._shown.setdefault(at, shown)
+            failed = shown if shown.error or shown.limit or shown.lost else None
+        return failed, session
+
+    def _ready(self, copy: Copy, session: Session, seconds: float) -> Session:
+        """Pin settings for the session, a new one where it is gone.
+
+        A program may have left a transaction of its own open, in which nothing can be pinned for longer.
+        """
+        if not session.gone:
+            try:
+                self._pin(session, seconds)
+            except SessionGoneError:
+                pass
+            else:
+                return session
+        session = self._copies.session(copy, self._play.side)
+        self._pin(session, seconds)
+        return session
+
+    def _pin(self, session: Session, seconds: float) -> None:
+        if session.transaction == TransactionStatus.IDLE:
+            session.control(
+                f"{settings.pin(self._template.path, local=False)};"
+                f" SET statement_timeout = {max(1, round(seconds * 1000))}",
+                Budget(self._play.limits, HARNESS_SECONDS),
+            )
+
+    def _test(self, copy: Copy, session: Session, at: int, test: Test) -> Observation:
+        limits = self._play.limits
+        given = self._play.time_limits
+        seconds = given[at] if given is not None and at < len(given) else limits.time
+        scripts = [reading(text) for text in calls_of(test, self._play)]
+        judged = judges_state(test)
+        calls: list[CallObservation] = []
+        between: list[tuple[TableState, ...]] = []
+        objects: tuple[str, ...] | None = None
+        reader: Session | None = None
+        elapsed = 0.0
+        try:
+            self._pin(session, seconds)
+            if not scripts and self._programs:
+                calls.append(self._shown[len(self._programs) - 1])
+            budget = Budget(limits, seconds)
+            session.output.restart(limits)
+            for number, script in enumerate(scripts):
+                started = time.perf_counter()
+                try:
+                    shown = play_script(session, script, budget, Free(), routines=self._routines)
+                finally:
+                    elapsed += time.perf_counter() - started
+                calls.append(shown)
+                if shown.limit is not None or (shown.error is not None and test.on_error == "stop"):
+                    break
+                if judged and self._play.strict and number < len(scripts) - 1:
+                    reader = reader or self._reader(copy)
+                    between.append(self._state(reader)[0])
+        except GoneDuringCallError as gone:
+            calls.append(gone.observation)
+        except SessionGoneError as gone:
+            calls.append(CallObservation(limit=gone.limit, lost=gone.limit is None))
+        if judged:
+            session.kill()  # what it has not committed is undone, and it holds no lock any more
+            final, objects = self._state(reader or self._reader(copy))
+            between.append(final)
+        return Observation(
+            calls=tuple(calls),
+            state=between[-1] if judged else None,
+            state_between=tuple(between) if judged and self._play.strict else None,
+            objects=objects if self._play.strict else None,
+            elapsed_ms=elapsed * 1000,
+        )
+
+    def _reader(self, copy: Copy) -> Session:
+        """Another session than the one that played, as another role."""
+        other: Side = "reference" if self._play.side == "candidate" else "candidate"
+        return self._copies.session(copy, other)
+
+    def _state(self, reader: Session) -> tuple[tuple[TableState, ...], tuple[str, ...]]:
+        assert self._base is not None
+        budget = Budget(self._play.limits, HARNESS_SECONDS)
+        reader.control(f"BEGIN; {state.pinned()}; SET LOCAL lock_timeout = {_LOCK_MS}", budget)
+        try:
+            tables = state.read_state(reader, self._base, budget)
+            objects = state.read_objects(reader, self._base, budget) if self._play.strict else ()
+        except ControlError as error:
+            if error.failure.code != _LOCKED:
+                raise InfrastructureError(f"the state of the tables cannot be read: {error}") from None
+            tables, objects = (state.LOCKED,), ()
+        reader.control("ROLLBACK", budget)
+        return tables, objects

@@ -1,0 +1,120 @@
+"""Scripts of a play, read once; and what their texts demand of the way they are played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pytest_plsqlbench.engines.protocol import Play, UnsupportedError
+from pytest_plsqlbench.sql.script import ScriptStatement, ends_transactions, read_script
+
+if TYPE_CHECKING:
+    from pytest_plsqlbench.bench.task import Test
+
+_ROUTINES = frozenset(("create_function", "create_procedure"))
+_PLAIN = frozenset((*_ROUTINES, "block", "query", "dml", "call", "create_table", "create_view"))
+_TELLING = (
+    *("commit", "rollback", "abort", "savepoint", "release", "transaction", "constraints", "deferred"),
+    *("local", "concurrently", "set_config", "system", "database", "tablespace", "subscription", "lock "),
+    "\\",  # escapes could spell any of them
+)
+"""One of these is in every text for which ``ends_transactions`` holds and whose statements are ``_PLAIN``."""
+_STAINS = ("set_config", "setseed", "load ", "dblink")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A script and what its text demands."""
+
+    statements: tuple[ScriptStatement, ...]
+    refusal: ScriptStatement | None
+    """The first client command that we do not run."""
+    autocommit: bool
+    """It would behave differently inside a transaction that someone else holds open."""
+    only_routines: bool
+    """All it does is create functions and procedures: nothing of it runs while it is installed."""
+    fetches: bool
+    """It reads cursors itself."""
+    stains: bool
+    """It may leave something in the session that outlives a rollback."""
+
+
+@lru_cache(maxsize=2048)
+def reading(text: str) -> Reading:
+    """Read a script."""
+    script = read_script(text, "postgres")
+    low = text.lower()
+    statements = tuple(statement for statement in script.statements if not _harmless(statement))
+    return Reading(
+        statements=statements,
+        refusal=next((statement for statement in statements if statement.kind == "client"), None),
+        autocommit=_needs_autocommit(text, low, statements),
+        only_routines=all(statement.kind in _ROUTINES for statement in statements),
+        fetches=any(statement.text[:5].upper() in {"FETCH", "MOVE "} for statement in statements),
+        stains=any(word in low for word in _STAINS)
+        or any(statement.kind in {"session", "other"} for statement in statements),
+    )
+
+
+def _needs_autocommit(text: str, low: str, statements: tuple[ScriptStatement, ...]) -> bool:
+    """Whether the text depends on where transactions end; most texts plainly do not."""
+    if "deferrable" in low:
+        return True
+    if all(statement.kind in _PLAIN for statement in statements) and not any(
+        word in low for word in _TELLING
+    ):
+        return False
+    return ends_transactions(text, "postgres")
+
+
+def _harmless(statement: ScriptStatement) -> bool:
+    """Client settings that mean nothing here: output is always shown."""
+    if statement.kind == "client":
+        return not statement.refused
+    return statement.kind == "session" and statement.text.upper().split()[:2] == ["SET", "SERVEROUTPUT"]
+
+
+def calls_of(test: Test, play: Play) -> tuple[str, ...]:
+    """The scripts of a test on this side of the play."""
+    if test.gold is not None and play.side == "reference":
+        return (test.gold,) if test.gold_with_ties is None else (test.gold, test.gold_with_ties)
+    return test.calls
+
+
+def refuse_commands(play: Play) -> None:
+    """See that the tests, which are not the graded program's doing, hold nothing that we do not run.
+
+    Raises:
+        UnsupportedError: they do.
+    """
+    texts = [(f"test {test.name!r}", text) for test in play.tests for text in calls_of(test, play)]
+    if play.side == "reference":
+        texts += [("program", text) for text in play.programs]
+    for name, text in texts:
+        refused = reading(text).refusal
+        if refused is not None:
+            raise UnsupportedError(
+                f"{name}: line {refused.line}: {refused.command} is a client command that is not run"
+            )
+
+
+def judges_state(test: Test) -> bool:
+    """Whether a rule of the test compares tables."""
+    return any(rule.mode == "state" for rule in test.compare)
+
+
+def needs_autocommit(play: Play) -> bool:
+    """Whether the play must run outside a transaction of ours."""
+    return any(test.transaction for test in play.tests) or any(
+        reading(text).autocommit
+        for text in (*play.programs, *(text for test in play.tests for text in calls_of(test, play)))
+    )
+
+
+def may_stain(play: Play) -> bool:
+    """Whether the sessions should be thrown away after the play."""
+    return any(
+        reading(text).stains
+        for text in (*play.programs, *(text for test in play.tests for text in calls_of(test, play)))
+    )

@@ -1,0 +1,309 @@
+"""A login session of a graded side: statements go out as they are, everything that comes back is bounded.
+
+The raw connection of the driver is used: values stay in the server's text form, and results are taken in
+pieces while time, rows, bytes and messages are counted. A session that passes a limit is killed from outside.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import select
+import struct
+import termios
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import psycopg
+from psycopg.pq import ConnStatus, ExecStatus, PGconn
+
+from pytest_plsqlbench.bench.observation import ResultSet
+from pytest_plsqlbench.engines.postgres import cells
+from pytest_plsqlbench.engines.postgres.failure import Failure
+from pytest_plsqlbench.engines.postgres.output import Output
+from pytest_plsqlbench.engines.protocol import InfrastructureError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from psycopg.pq.abc import PGresult
+
+    from pytest_plsqlbench.bench.observation import Cell
+    from pytest_plsqlbench.engines.postgres.admin import Admin
+    from pytest_plsqlbench.engines.postgres.budget import Budget
+
+_CHUNK_ROWS = 64
+_TICK_MS = 250
+_METER_FROM = 8
+"""Reads without a result after which the bytes that arrive are counted: a single value may be huge."""
+# plain numbers: the driver hands them out as such, and this is compared for every statement
+_TUPLES_OK = int(ExecStatus.TUPLES_OK)
+_COMPLETE = frozenset((int(ExecStatus.COMMAND_OK), int(ExecStatus.EMPTY_QUERY)))
+_ROWS = frozenset((_TUPLES_OK, int(ExecStatus.SINGLE_TUPLE), int(ExecStatus.TUPLES_CHUNK)))
+_COPIES = frozenset((int(ExecStatus.COPY_IN), int(ExecStatus.COPY_OUT), int(ExecStatus.COPY_BOTH)))
+_COPY_IN = int(ExecStatus.COPY_IN)
+_GOOD = int(ConnStatus.OK)
+
+
+class SessionGoneError(Exception):
+    """The session is no more: killed by us at a limit (``limit``), or lost otherwise."""
+
+    def __init__(self, limit: str | None, failure: Failure | None = None) -> None:
+        super().__init__(limit or "lost")
+        self.limit = limit
+        self.failure = failure
+
+
+class ControlError(Exception):
+    """A statement of the harness failed."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"{failure.code}: {failure.message}")
+        self.failure = failure
+
+
+@dataclass(slots=True)
+class Shown:
+    """What one statement showed."""
+
+    results: list[ResultSet] = field(default_factory=list)
+    failure: Failure | None = None
+    cursors: list[str] = field(default_factory=list)
+    """Names of cursors among the values returned."""
+
+
+class Session:
+    """One connection of a login role, in one database."""
+
+    def __init__(self, admin: Admin, conninfo: str, tick: Callable[[], str | None] | None = None) -> None:
+        """Connect.
+
+        Args:
+            admin: who kills the session.
+            conninfo: connection string.
+            tick: asked every half second while a statement runs; names a limit that was passed.
+
+        Raises:
+            InfrastructureError: the server refuses.
+        """
+        self._admin = admin
+        self._tick = tick
+        self._connection = PGconn.connect(conninfo.encode())
+        if self._connection.status != ConnStatus.OK:
+            lines = self._connection.get_error_message().strip().splitlines() or ["no reason given"]
+            self._connection.finish()
+            raise InfrastructureError(f"a worker cannot log in to the PostgreSQL server: {lines[0]}")
+        self.output = Output()
+        self._connection.notice_handler = self.output.receive
+        self.pid = self._connection.backend_pid
+        self._socket = self._connection.socket
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN)
+        self.plays = 0
+        self.slow = False
+        """A statement ran for long: it may have done a lot."""
+        self.gone = False
+        self.setting_bound = False
+        """A result was shown since this was reset that prints otherwise under other settings."""
+        self._next_tick = 0.0
+
+    @property
+    def transaction(self) -> int:
+        """State of the session's transaction, a ``TransactionStatus``."""
+        return self._connection.transaction_status
+
+    def reported(self, names: tuple[bytes, ...]) -> tuple[bytes | None, ...]:
+        """Values of settings that the server reports by itself."""
+        status = self._connection.parameter_status
+        return tuple(status(name) for name in names)
+
+    def control(self, text: str, budget: Budget) -> list[PGresult]:
+        """Run the harness' own statements in one message.
+
+        Raises:
+            ControlError: one failed.
+            SessionGoneError: the session is lost; user code can run in here (deferred triggers).
+        """
+        results: list[PGresult] = []
+        failure: Failure | None = None
+        try:
+            self._connection.send_query(text.encode())
+            while (result := self._next(budget)) is not None:
+                status = result.status
+                if status in _COMPLETE or status in _ROWS:
+                    results.append(result)
+                else:
+                    failure = Failure.read(result)
+        except psycopg.OperationalError:
+            raise self._lost(failure) from None
+        if self._broken(failure):
+            raise self._lost(failure)
+        if failure is not None:
+            raise ControlError(failure)
+        return results
+
+    def run(self, text: str, budget: Budget, data: str | None = None) -> Shown:
+        """Run one statement of a program or test by the extended protocol.
+
+        Args:
+            text: the statement.
+            budget: what it may use.
+            data: what ``COPY … FROM STDIN`` gets.
+
+        Raises:
+            SessionGoneError: the session is lost, or was killed because a limit was passed.
+        """
+        try:
+            raw = text.encode()
+        except UnicodeEncodeError:
+            return Shown(failure=Failure("22021", "the text holds a character that UTF-8 does not have"))
+        if b"\0" in raw:
+            return Shown(failure=Failure("22021", "the text holds a NUL byte"))
+        shown = Shown()
+        reader = _Reader(budget, shown)
+        try:
+            self._connection.send_query_params(raw, None)
+            self._connection.set_chunked_rows_mode(_CHUNK_ROWS)
+            while (result := self._next(budget)) is not None:
+                status = result.status
+                if status in _ROWS:
+                    if reader.take(result, status):
+                        raise self._killed("row_limit")
+                elif status in _COPIES:
+                    self._copy(status, data, budget)
+                    if status != _COPY_IN:
+                        shown.failure = Failure("0A000", "COPY TO STDOUT has no reader here")
+                elif status not in _COMPLETE:
+                    shown.failure = Failure.read(result)
+        except psycopg.OperationalError:
+            raise self._lost(shown.failure) from None
+        if self._broken(shown.failure):
+            raise self._lost(shown.failure)
+        if reader.setting_bound:
+            self.setting_bound = True
+        return shown
+
+    def _next(self, budget: Budget) -> PGresult | None:
+        """Wait for the next result within the budget."""
+        if self._connection.is_busy():
+            self._wait(budget)
+        if self.output.exceeded:
+            raise self._killed("output_limit")
+        return self._connection.get_result()
+
+    def _wait(self, budget: Budget) -> None:
+        connection, poll = self._connection, self._poll.poll
+        reads = arrived = 0
+        self._next_tick = time.monotonic() + _TICK_MS / 1000
+        while connection.is_busy():
+            ready = poll(_TICK_MS)
+            reads += 1
+            if not ready or reads > _METER_FROM:
+                arrived += _waiting(self._socket)
+                if arrived > budget.bytes:
+                    raise self._killed("row_limit")
+                now = time.monotonic()
+                if now > budget.deadline:
+                    raise self._killed("time_limit")
+                if self._tick is not None and now > self._next_tick:
+                    self.slow = True
+                    self._next_tick = now + _TICK_MS / 1000
+                    limit = self._tick()
+                    if limit is not None:
+                        raise self._killed(limit)
+            if ready:
+                connection.consume_input()
+                if self.output.exceeded:
+                    raise self._killed("output_limit")
+
+    def _copy(self, status: int, data: str | None, budget: Budget) -> None:
+        connection = self._connection
+        if status == _COPY_IN:
+            if data is None:
+                connection.put_copy_end(b"COPY FROM STDIN has no data here")
+            else:
+                connection.put_copy_data(data.encode())
+                connection.put_copy_end()
+            return
+        taken = 0
+        while True:
+            length, piece = connection.get_copy_data(0)
+            if length < 0:
+                return
+            taken += len(piece)
+            if taken > budget.bytes or time.monotonic() > budget.deadline:
+                raise self._killed("row_limit")
+
+    def _broken(self, failure: Failure | None) -> bool:
+        return self._connection.status != _GOOD or (failure is not None and failure.fatal)
+
+    def _killed(self, limit: str) -> SessionGoneError:
+        self.kill()
+        return SessionGoneError(limit)
+
+    def _lost(self, failure: Failure | None) -> SessionGoneError:
+        self.kill()
+        return SessionGoneError(None, failure)
+
+    def kill(self) -> None:
+        """End the session from outside and see that it is gone.
+
+        Raises:
+            InfrastructureError: the server is gone, or does not end the session.
+        """
+        if self.gone:
+            return
+        self.gone = True
+        self._connection.finish()
+        if not self._admin.steady():
+            # every session was cut: who did that is not known, surely not by what this one shows
+            raise InfrastructureError("the PostgreSQL server failed or restarted while a program ran")
+        if not self._admin.terminate(self.pid):
+            raise InfrastructureError("the PostgreSQL server did not end a session that was told to")
+
+    def close(self) -> None:
+        """End an idle session."""
+        if not self.gone:
+            self.gone = True
+            self._connection.finish()
+
+
+class _Reader:
+    """Gathers the pieces of results into result sets, within the budget."""
+
+    __slots__ = ("_budget", "_columns", "_rows", "_shown", "setting_bound")
+
+    def __init__(self, budget: Budget, shown: Shown) -> None:
+        self._budget = budget
+        self._shown = shown
+        self._columns: cells.Columns | None = None
+        self._rows: list[tuple[Cell, ...]] = []
+        self.setting_bound = False
+
+    def take(self, result: PGresult, status: int) -> bool:
+        """Take a piece; returns whether a limit was passed."""
+        budget, columns = self._budget, self._columns
+        if columns is None:
+            columns = self._columns = cells.Columns(result)
+            self.setting_bound = self.setting_bound or columns.setting_bound
+        taken, size = columns.rows(result)
+        budget.rows -= len(taken)
+        budget.bytes -= size
+        if budget.rows < 0 or budget.bytes < 0:
+            return True
+        self._rows += taken
+        if status == _TUPLES_OK:
+            self._close(columns)
+        return False
+
+    def _close(self, columns: cells.Columns) -> None:
+        for at in columns.cursors:
+            self._shown.cursors.extend(cell[1] for row in self._rows if (cell := row[at]) is not None)
+        self._shown.results.append(ResultSet(columns.names, tuple(self._rows)))
+        self._columns, self._rows = None, []
+
+
+def _waiting(descriptor: int) -> int:
+    """Bytes that wait in a socket."""
+    buffer = fcntl.ioctl(descriptor, termios.FIONREAD, struct.pack("i", 0))
+    return int(struct.unpack("i", buffer)[0])

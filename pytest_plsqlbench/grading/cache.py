@@ -1,0 +1,68 @@
+"""What references showed, kept on disk between runs, keyed by content."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import platformdirs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_plsqlbench.engines.protocol import Limits
+    from pytest_plsqlbench.grading.reference import ReferencePlay
+
+OBSERVER_VERSION = 1
+"""Raised whenever an engine observes something differently: older observations are then not reused."""
+
+
+def cache_folder() -> Path:
+    """Folder of everything we keep between runs: ``PLSQLBENCH_CACHE_DIR``, else the user's cache folder."""
+    return Path(os.environ.get("PLSQLBENCH_CACHE_DIR") or platformdirs.user_cache_dir("pytest-plsqlbench"))
+
+
+def content_key(*parts: Any) -> str:
+    """SHA-256 over the parts, in hexadecimal; equal parts give equal keys."""
+    return hashlib.sha256(msgspec.msgpack.encode(parts)).hexdigest()
+
+
+def limits_part(limits: Limits) -> Sequence[Any]:
+    """The part of a key that stands for the limits: what bounds what can be observed."""
+    return (limits.output_bytes, limits.output_lines, limits.rows, limits.result_bytes)
+
+
+class ReferenceCache:
+    """One small file a reference play; safe under parallel workers and runs, never the cause of a failure."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, key: str, kind: type[ReferencePlay]) -> ReferencePlay | None:
+        """What was stored under the key; None where nothing readable is."""
+        try:
+            return msgspec.msgpack.decode(self._path(key).read_bytes(), type=kind)
+        except (OSError, msgspec.DecodeError, ValueError):
+            return None
+
+    def put(self, key: str, play: ReferencePlay) -> None:
+        """Store a play; a full or unwritable disk only costs the reuse."""
+        path = self._path(key)
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(msgspec.msgpack.encode(play))
+                Path(name).replace(path)
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
+
+    def _path(self, key: str) -> Path:
+        return self._folder / key[:2] / key[2:]

@@ -1,0 +1,222 @@
+"""Grade one turn: reference, candidate, comparison, classification."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from pytest_plsqlbench.bench.comparison import comparator_name
+from pytest_plsqlbench.bench.judging import judge
+from pytest_plsqlbench.bench.outcome import UnjudgeableError
+from pytest_plsqlbench.bench.result import TurnResult
+from pytest_plsqlbench.engines.protocol import (
+    DatabaseLoadError,
+    EngineError,
+    EngineUnavailableError,
+    Limits,
+    Play,
+    UnsupportedError,
+)
+from pytest_plsqlbench.grading.facts import TextFacts
+from pytest_plsqlbench.grading.reference import ReferencePlay, reference_programs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_plsqlbench.bench.database import Database
+    from pytest_plsqlbench.bench.observation import CallObservation, Diagnostic
+    from pytest_plsqlbench.bench.result import Status
+    from pytest_plsqlbench.bench.task import Dialect, Task, Turn
+    from pytest_plsqlbench.engines.protocol import Engine, Lane, Played
+    from pytest_plsqlbench.grading.answers import Answers
+    from pytest_plsqlbench.grading.reference import ReferenceBook
+
+TIME_FACTOR = 10.0
+"""A test may take this many times what the reference took (DESIGN: max(floor, factor x reference time))."""
+
+
+class Grader:
+    """Grades turns in one process, on lanes that it opens at first use and keeps."""
+
+    def __init__(
+        self,
+        engine: Callable[[Dialect], Engine],
+        book: ReferenceBook,
+        *,
+        worker: str,
+        reading: Literal["published", "normalized"],
+        limits: Limits,
+    ) -> None:
+        self._engine = engine
+        self._book = book
+        self._worker = worker
+        self._reading = reading
+        self._limits = limits
+        self._lanes: dict[Dialect, Lane] = {}
+
+    def grade(
+        self, task: Task, turn: Turn, answers: Answers | None, database: Callable[[], Database | None]
+    ) -> TurnResult:
+        """Grade a turn; every outcome, a fault of the harness included, is a result.
+
+        Args:
+            task: the task of the turn.
+            turn: the turn to grade.
+            answers: programs to grade; None where there is no prediction for this turn.
+            database: loads the description of the task's database.
+        """
+        started = time.perf_counter()
+        draft = draft_result(task, turn, answers, self._reading)
+        if answers is None:
+            return replace_status(draft, "missing", "no prediction")
+        if turn.index not in answers.programs:
+            return replace_status(draft, "unsupported", "the benchmark publishes no reference program")
+        if turn.unsupported:
+            return replace_status(draft, "unsupported", turn.unsupported)
+        result = self._attempt(draft, task, turn, answers, database)
+        flags: tuple[str, ...] = ()
+        if result.status == "infrastructure_error":
+            flags = ("retried",)
+            result = self._attempt(draft, task, turn, answers, database)
+        elapsed = round((time.perf_counter() - started) * 1000, 3)
+        return _with(result, elapsed_ms=elapsed, flags=(*result.flags, *flags))
+
+    def _attempt(
+        self,
+        draft: TurnResult,
+        task: Task,
+        turn: Turn,
+        answers: Answers,
+        database: Callable[[], Database | None],
+    ) -> TurnResult:
+        """Play once. What an engine raises is a status; what nobody foresaw is the harness's own fault."""
+        try:
+            return self._play(draft, task, turn, answers, database())
+        except EngineUnavailableError as error:
+            return replace_status(draft, "engine_unavailable", str(error))
+        except UnsupportedError as error:
+            return replace_status(draft, "unsupported", str(error))
+        except (DatabaseLoadError, UnjudgeableError) as error:
+            return replace_status(draft, "reference_error", str(error))
+        except EngineError as error:
+            self.close()
+            return replace_status(draft, "infrastructure_error", str(error))
+
+    def close(self) -> None:
+        """Close all lanes; they are opened again when needed."""
+        lanes, self._lanes = self._lanes, {}
+        for lane in lanes.values():
+            lane.close()
+
+    def _play(
+        self, draft: TurnResult, task: Task, turn: Turn, answers: Answers, database: Database | None
+    ) -> TurnResult:
+        engine = self._engine(task.dialect)
+        lane = self._lanes.get(task.dialect)
+        if lane is None:
+            lane = self._lanes[task.dialect] = engine.lane(self._worker)
+        draft = _with(draft, engine=engine.info)
+        reference = ReferencePlay(())
+        if turn.reference is not None or any(test.gold for test in turn.tests):
+            reference = self._book.look_up(task, turn, database, engine.info, lane)
+            if reference.problem:
+                return replace_status(draft, "reference_error", reference.problem)
+        played = lane.play(
+            Play(
+                side="candidate",
+                programs=answers.up_to(turn.index),
+                tests=turn.tests,
+                database=database,
+                limits=self._limits,
+                time_limits=self._time_limits(turn, reference),
+            )
+        )
+        return self._judge(draft, turn, reference, played, answers.programs[turn.index])
+
+    def _time_limits(self, turn: Turn, reference: ReferencePlay) -> tuple[float, ...]:
+        """Seconds per test: max(floor, factor x the reference's own time)."""
+        floor = self._limits.time
+        if not reference.observations:
+            return (floor,) * len(turn.tests)
+        return tuple(max(floor, TIME_FACTOR * seen.elapsed_ms / 1000) for seen in reference.observations)
+
+    def _judge(
+        self, draft: TurnResult, turn: Turn, reference: ReferencePlay, played: Played, program: str
+    ) -> TurnResult:
+        install = played.programs[-1]
+        facts = TextFacts(program, turn, draft.dialect)
+        if not played.tests:
+            tests = tuple(facts.unplayed(test, install) for test in turn.tests)
+        else:
+            expected = reference.observations or (None,) * len(turn.tests)
+            tests = tuple(
+                facts.judged(test, judge(test, wanted, seen, self._reading), seen, install)
+                for test, wanted, seen in zip(turn.tests, expected, played.tests, strict=True)
+            )
+        passed = sum(test.verdict == "passed" for test in tests)
+        return _with(
+            draft,
+            status="graded",
+            passed=passed,
+            solved=passed == len(tests),
+            tests=tests,
+            diagnostics=_diagnostics(install, played),
+            flags=played.flags,
+        )
+
+
+def _diagnostics(install: CallObservation, played: Played) -> tuple[Diagnostic, ...]:
+    """Every error and warning of the candidate, each once, those of its installation first."""
+    calls = [install, *(call for seen in played.tests for call in seen.calls)]
+    found = [d for call in calls for d in (*((call.error,) if call.error else ()), *call.diagnostics)]
+    return tuple(dict.fromkeys(found))
+
+
+def draft_result(
+    task: Task, turn: Turn, answers: Answers | None, reading: Literal["published", "normalized"]
+) -> TurnResult:
+    """The result of a turn before it is played: everything but what was seen."""
+    prediction = answers.prediction if answers else None
+    program = answers.programs.get(turn.index) if answers else None
+    references = reference_programs(task, turn)
+    return TurnResult(
+        task=task.id,
+        subset=task.subset,
+        dialect=task.dialect,
+        conversation=task.conversation,
+        turn=turn.index,
+        turns=len(task.turns),
+        turn_id=turn.id,
+        sample=prediction.sample if prediction else 0,
+        model="gold" if answers and answers.gold else prediction.model if prediction else None,
+        status="missing",
+        passed=0,
+        total=len(turn.tests),
+        solved=False,
+        comparator=comparator_name(reading),
+        program_sha256=_sha256(program) if program is not None else None,
+        reference_sha256=_sha256("\0".join(references)) if references else None,
+        database=task.database,
+        difficulty=task.difficulty,
+        reasoning_types=task.reasoning_types,
+        constructs=task.constructs,
+        latency_seconds=prediction.latency_seconds if prediction else None,
+        usage=prediction.usage if prediction else None,
+        extra=prediction.extra if prediction else {},
+    )
+
+
+def replace_status(draft: TurnResult, status: Status, reason: str) -> TurnResult:
+    """The draft with a status other than graded, and why."""
+    return _with(draft, status=status, reason=reason, passed=0, solved=False)
+
+
+def _with(result: TurnResult, **changes: object) -> TurnResult:
+    return msgspec.structs.replace(result, **changes)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,137 @@
+"""The reference's side of a turn: played twice, checked, and remembered by content."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pytest_plsqlbench.bench.comparison import plays_agree, reference_fault
+from pytest_plsqlbench.bench.observation import Observation
+from pytest_plsqlbench.engines.protocol import Limits, Play
+from pytest_plsqlbench.grading.cache import OBSERVER_VERSION, ReferenceCache, content_key, limits_part
+
+if TYPE_CHECKING:
+    from pytest_plsqlbench.bench.database import Database
+    from pytest_plsqlbench.bench.observation import CallObservation
+    from pytest_plsqlbench.bench.result import EngineInfo
+    from pytest_plsqlbench.bench.task import Task, Test, Turn
+    from pytest_plsqlbench.engines.protocol import Lane, Played
+
+REFERENCE_TIME = 60.0
+"""Least time limit of a reference's test, in seconds: generous, since it only bounds broken references."""
+
+
+class ReferencePlay(msgspec.Struct, frozen=True):
+    """What the reference showed, or why the turn cannot be graded against it."""
+
+    observations: tuple[Observation, ...]
+    """One a test."""
+    problem: str | None = None
+    """Why the turn is a ``reference_error``, one line; None: usable."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceBook:
+    """Looks up or plays the reference of a turn."""
+
+    cache: ReferenceCache
+    limits: Limits
+
+    def look_up(
+        self, task: Task, turn: Turn, database: Database | None, engine: EngineInfo, lane: Lane
+    ) -> ReferencePlay:
+        """What the reference of this turn shows; played twice where it is not known yet.
+
+        Raises:
+            EngineError: as the lane does.
+        """
+        programs = reference_programs(task, turn)
+        key = content_key(
+            OBSERVER_VERSION,
+            engine.name,
+            engine.version,
+            database.fingerprint if database else None,
+            programs,
+            turn.tests,
+            limits_part(self.limits),
+        )
+        known = self.cache.get(key, ReferencePlay)
+        if known is not None:
+            return known
+        play = Play(
+            side="reference",
+            programs=programs,
+            tests=turn.tests,
+            database=database,
+            limits=replace(self.limits, time=max(self.limits.time, REFERENCE_TIME)),
+        )
+        first = _usable(turn, lane.play(play))
+        if first.problem is None:
+            first = _steady(turn, first, _usable(turn, lane.play(play)))
+        self.cache.put(key, first)
+        return first
+
+
+def reference_programs(task: Task, turn: Turn) -> tuple[str, ...]:
+    """The reference programs of a conversation up to and with this turn."""
+    return tuple(t.reference for t in task.turns[: turn.index] if t.reference is not None)
+
+
+def _usable(turn: Turn, played: Played) -> ReferencePlay:
+    """Check what the reference showed: it must install, and every test must be judgeable by it."""
+    if turn.reference is not None and played.programs:
+        fault = _install_fault(played.programs[-1])
+        if fault:
+            return ReferencePlay((), f"the reference program does not run: {fault}")
+    observations = []
+    for test, seen in zip(turn.tests, played.tests, strict=True):
+        tied = _tie_fault(test, seen)
+        observation = _without_ties(test, seen)
+        fault = tied or reference_fault(test, observation)
+        if fault:
+            return ReferencePlay((), f"test {test.name!r}: {fault}")
+        observations.append(observation)
+    return ReferencePlay(tuple(observations))
+
+
+def _install_fault(call: CallObservation) -> str | None:
+    if call.limit:
+        return f"it runs into the {call.limit.replace('_', ' ')}"
+    if call.lost:
+        return "its session was lost"
+    return f"{call.error.code} {call.error.message}" if call.error else None
+
+
+def _tie_fault(test: Test, observation: Observation) -> str | None:
+    """Why the gold query's choice of rows is arbitrary, where it cuts through equal ones."""
+    if test.gold is None or test.gold_with_ties is None or not observation.calls:
+        return None
+    results = observation.calls[0].results
+    if len(results) < 2 or len(results[0].rows) == len(results[1].rows):
+        return None
+    kept, equal = len(results[0].rows), len(results[1].rows)
+    return f"order_dependent: the gold query keeps {kept} of {equal} rows that are equal in its sort key"
+
+
+def _without_ties(test: Test, observation: Observation) -> Observation:
+    """Drop the rows of the tie check, which nothing is compared with."""
+    if test.gold is None or test.gold_with_ties is None or not observation.calls:
+        return observation
+    call = observation.calls[0]
+    return msgspec.structs.replace(
+        observation, calls=(msgspec.structs.replace(call, results=call.results[:1]),)
+    )
+
+
+def _steady(turn: Turn, first: ReferencePlay, second: ReferencePlay) -> ReferencePlay:
+    """The first play, with the problem that the second one shows where they differ in what is judged."""
+    if second.problem:
+        return second
+    for test, one, two in zip(turn.tests, first.observations, second.observations, strict=True):
+        outcome = plays_agree(test, one, two)
+        if not outcome.passed:
+            place = f" ({outcome.detail})" if outcome.detail else ""
+            return ReferencePlay((), f"test {test.name!r}: the reference varies between two plays{place}")
+    return first

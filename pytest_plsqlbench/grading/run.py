@@ -1,0 +1,79 @@
+"""One process's part of a run: its engines, its grader, its share of the caches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.engines.protocol import DatabaseLoadError, EngineUnavailableError, Limits
+from pytest_plsqlbench.grading.cache import ReferenceCache, cache_folder
+from pytest_plsqlbench.grading.grader import Grader, draft_result, replace_status
+from pytest_plsqlbench.grading.reference import ReferenceBook
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_plsqlbench.bench.database import Database
+    from pytest_plsqlbench.bench.result import TurnResult
+    from pytest_plsqlbench.bench.task import Dialect, Task, Turn
+    from pytest_plsqlbench.datasets.dataset import Dataset
+    from pytest_plsqlbench.engines.protocol import Engine
+    from pytest_plsqlbench.grading.answers import Answers
+    from pytest_plsqlbench.servers.address import ServerAddress
+
+Reading = Literal["published", "normalized"]
+
+
+class Run:
+    """Grades turns on the servers of a run; engines connect when the first turn of their dialect comes."""
+
+    def __init__(
+        self, reading: Reading, timeout: float, addresses: Sequence[ServerAddress], worker: str
+    ) -> None:
+        """Take note of everything; nothing is connected yet.
+
+        Args:
+            reading: comparison rules that decide.
+            timeout: least time limit of a test, in seconds.
+            addresses: servers of the run, at most one a dialect.
+            worker: name of this process among those of the run.
+        """
+        self._addresses = {address.dialect: address for address in addresses}
+        self._engines: dict[Dialect, Engine] = {}
+        limits = Limits(time=timeout)
+        book = ReferenceBook(ReferenceCache(cache_folder() / "references"), limits)
+        self._grader = Grader(self._engine, book, worker=worker, reading=reading, limits=limits)
+
+    def grade(self, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset) -> TurnResult:
+        """Grade one turn."""
+
+        def database() -> Database | None:
+            if task.database is None:
+                return None
+            try:
+                return dataset.database(task)
+            except UserError as error:
+                raise DatabaseLoadError(str(error)) from None
+
+        return self._grader.grade(task, turn, answers, database)
+
+    def close(self) -> None:
+        """Close lanes and engines."""
+        self._grader.close()
+        while self._engines:
+            self._engines.popitem()[1].close()
+
+    def _engine(self, dialect: Dialect) -> Engine:
+        if dialect not in self._engines:
+            address = self._addresses.get(dialect)
+            if address is None:
+                raise EngineUnavailableError(f"no {dialect} server in this run")
+            from pytest_plsqlbench.engines.postgres.engine import PostgresEngine  # noqa: PLC0415
+
+            self._engines[dialect] = PostgresEngine(address)
+        return self._engines[dialect]
+
+
+def lost_turn(task: Task, turn: Turn, answers: Answers | None, reading: Reading, reason: str) -> TurnResult:
+    """The result of a turn whose process died: an infrastructure error, not a verdict."""
+    return replace_status(draft_result(task, turn, answers, reading), "infrastructure_error", reason)

@@ -1,0 +1,122 @@
+"""Collectors and items: one item a turn, dialect and sample, with short stable ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_plsqlbench.bench.result import TurnResult
+from pytest_plsqlbench.reporting.failure import failure_text
+from pytest_plsqlbench.reporting.properties import junit_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from _pytest._code.code import TerminalRepr
+
+    from pytest_plsqlbench.bench.task import Task, Turn
+    from pytest_plsqlbench.datasets.dataset import Dataset
+    from pytest_plsqlbench.grading.answers import Answers
+    from pytest_plsqlbench.selection import Selection
+
+RESULT_ATTRIBUTE = "plsqlbench_result"
+"""Attribute of a test report that carries the turn's result, as JSON, from a worker to the controller."""
+
+
+class TurnFailed(Exception):  # noqa: N818 (an outcome, not an error of ours)
+    """A graded turn that was not solved, or that has no prediction."""
+
+    def __init__(self, result: TurnResult) -> None:
+        self.result = result
+        super().__init__(result.turn_id)
+
+
+class HarnessFault(Exception):  # noqa: N818
+    """The harness, not the program, failed: pytest reports an error, never a failure."""
+
+    def __init__(self, result: TurnResult) -> None:
+        self.result = result
+        super().__init__(result.reason)
+
+
+class TaskFile(pytest.File):
+    """A file of tasks."""
+
+    def __init__(
+        self,
+        *,
+        dataset: Dataset,
+        selection: Selection,
+        grade: Callable[[TurnItem], tuple[TurnResult, Exception | None]],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.dataset = dataset
+        self.grade = grade
+        self._selection = selection
+
+    def collect(self) -> Iterator[TurnItem]:
+        """One item a turn, dialect and sample, in the order of the file's tasks."""
+        for task, turn, sample, answers in self._selection.turns(self.dataset):
+            name = self._selection.name(task, turn, sample)
+            yield TurnItem.from_parent(self, name=name, task=task, turn=turn, answers=answers)
+
+
+class TurnItem(pytest.Item):
+    """One turn to grade."""
+
+    def __init__(self, *, task: Task, turn: Turn, answers: Answers | None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.task = task
+        self.turn = turn
+        self.answers = answers
+        self.extra_keyword_matches.update(
+            word for word in (task.subset, task.difficulty, *task.constructs) if word
+        )
+        if task.conversation:
+            self.add_marker(pytest.mark.xdist_group(task.id))
+
+    @property
+    def file(self) -> TaskFile:
+        """The file that holds the task."""
+        assert isinstance(self.parent, TaskFile)
+        return self.parent
+
+    @property
+    def _program(self) -> str | None:
+        return self.answers.programs.get(self.turn.index) if self.answers else None
+
+    def runtest(self) -> None:
+        """Grade the turn; how pytest sees it follows from its status."""
+        result, fault = self.file.grade(self)
+        self.user_properties.extend(junit_properties(result))
+        setattr(self, RESULT_ATTRIBUTE, result)
+        if result.status in {"reference_error", "unsupported", "engine_unavailable"}:
+            pytest.skip(f"{result.status}: {result.reason}")
+        if result.status == "infrastructure_error":
+            raise HarnessFault(result) from fault
+        if not result.solved:
+            raise TurnFailed(result)
+
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None
+    ) -> str | TerminalRepr:
+        """What a person reads about a turn that was not solved."""
+        error = excinfo.value
+        if isinstance(error, TurnFailed):
+            return failure_text(error.result, self.turn, self._program)
+        if isinstance(error, HarnessFault):
+            text = f"infrastructure error, not a verdict: {error.result.reason}"
+            if error.__cause__ is None:
+                return text
+            cause = pytest.ExceptionInfo.from_exception(error.__cause__)
+            trace = cause.getrepr(style="short")
+            return f"{text}\nThis is a fault of pytest-plsqlbench; please report it.\n{trace}"
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Where the task stands: file, line (from 0), and the heading of its failure."""
+        line = self.task.source.line
+        return self.path, line - 1 if line else None, self.name

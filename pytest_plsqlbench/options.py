@@ -1,0 +1,224 @@
+"""Our options: command line > environment > ini file, read once into one frozen Settings."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from pytest_plsqlbench.bench.dialect import Dialect
+
+if TYPE_CHECKING:
+    import pytest
+
+
+GOLD = "gold"
+"""The word that stands for the references played as predictions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option, under its three names."""
+
+    name: str
+    """Long name without the ``--plsql-`` prefix."""
+    help: str
+    metavar: str | None = None
+    choices: tuple[str, ...] | None = None
+    default: str | None = None
+    flag: bool = False
+
+    @property
+    def cli(self) -> str:
+        """Name on the command line."""
+        return f"--plsql-{self.name}"
+
+    @property
+    def dest(self) -> str:
+        """Name in ``config.option`` and in the ini file."""
+        return f"plsql_{self.name.replace('-', '_')}"
+
+    @property
+    def env(self) -> str:
+        """Name of the environment variable."""
+        return f"PLSQLBENCH_{self.name.replace('-', '_').upper()}"
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "predictions",
+        "JSONL file of predictions to grade; the word 'gold' grades the reference programs. "
+        "Without this option the plugin does nothing.",
+        metavar="FILE",
+    ),
+    Option(
+        "dialect",
+        "which variants of the tasks to run (default: those the predictions name; for 'gold', those whose "
+        "engine is at hand)",
+        choices=("postgres", "oracle", "all"),
+    ),
+    Option(
+        "postgres",
+        "PostgreSQL server: 'embedded' (default), or the DSN or URL of an existing one, in which private "
+        "databases and roles are created and dropped",
+        metavar="SERVER",
+        default="embedded",
+    ),
+    Option(
+        "timeout",
+        "least time limit of a test, in seconds (default: 10); the limit is the greater of this and ten "
+        "times what the reference took",
+        metavar="SECONDS",
+        default="10",
+    ),
+    Option(
+        "compare",
+        "comparison rules that decide: as the benchmark publishes them (default), or tolerant of formatting; "
+        "both are computed and reported",
+        choices=("published", "normalized"),
+        default="published",
+    ),
+    Option(
+        "report",
+        "folder for results.jsonl and summary.json (default: reports)",
+        metavar="DIR",
+        default="reports",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a run was asked for."""
+
+    predictions: Path | None
+    """File of predictions; None: ``gold``."""
+    dialects: frozenset[Dialect] | None
+    """Variants asked for; None: decided by the predictions, or by the engines at hand."""
+    postgres: str
+    timeout: float
+    """Seconds."""
+    compare: Literal["published", "normalized"]
+    report: Path
+
+    @property
+    def gold(self) -> bool:
+        """Whether the references are graded instead of a file."""
+        return self.predictions is None
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Register every option on the command line and in the ini file."""
+    group = parser.getgroup("plsqlbench", "grading of PL/SQL and PL/pgSQL programs")
+    for option in OPTIONS:
+        text = f"{option.help} [ini: {option.dest}, env: {option.env}]"
+        if option.flag:
+            group.addoption(option.cli, dest=option.dest, action="store_true", default=None, help=text)
+        elif option.choices:
+            group.addoption(option.cli, dest=option.dest, choices=option.choices, default=None, help=text)
+        else:
+            group.addoption(option.cli, dest=option.dest, metavar=option.metavar, default=None, help=text)
+        parser.addini(option.dest, option.help, type="string", default="")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An option's raw value, and how it was given."""
+
+    value: str | None
+    """None: not given, and there is no default."""
+    name: str
+    """The name under which the user gave it, for messages."""
+    base: Path
+    """Folder that a relative path in it is relative to: the ini file's own, else where pytest was started."""
+
+    def path(self) -> Path:
+        """The value as a path."""
+        return self.base / Path(self.value or "").expanduser()
+
+
+def _lookup(config: pytest.Config, option: Option) -> Given:
+    here = config.invocation_params.dir
+    value = config.getoption(option.dest)
+    if value is not None:
+        return Given(str(value), option.cli, here)
+    value = os.environ.get(option.env)
+    if value:
+        return Given(value, f"environment variable {option.env}", here)
+    value = config.getini(option.dest)
+    if value and config.inipath is not None:
+        return Given(str(value), f"{option.dest} in {config.inipath.name}", config.inipath.parent)
+    return Given(option.default, option.cli, here)
+
+
+def is_active(config: pytest.Config) -> bool:
+    """Whether the run is ours: predictions are named on the command line, by environment or ini file."""
+    return _lookup(config, OPTIONS[0]).value is not None
+
+
+def _seconds(given: Given) -> float:
+    try:
+        seconds = float(given.value or "")
+    except ValueError:
+        seconds = float("nan")
+    if not 0 < seconds <= 86_400:
+        raise _usage_error(
+            f"{given.name}: {given.value!r} is not a number of seconds, above 0 and up to 86400"
+        )
+    return seconds
+
+
+def _usage_error(message: str) -> Exception:
+    import pytest  # noqa: PLC0415 (this module is read by tools that never load pytest)
+
+    return pytest.UsageError(message)
+
+
+def _predictions(given: Given) -> Path | None:
+    if given.value == GOLD:
+        return None
+    path = given.path()
+    if not path.is_file():
+        what = "is a folder, not a file" if path.is_dir() else "does not exist"
+        raise _usage_error(f"{given.name}: {given.value} {what}")
+    return path
+
+
+def _report(given: Given) -> Path:
+    """The report folder; that it can be written is checked before anything runs, not after."""
+    path = given.path()
+    parent = path
+    while not parent.exists() and parent != parent.parent:
+        parent = parent.parent
+    if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):
+        raise _usage_error(f"{given.name}: {given.value} cannot be written")
+    return path
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Read all options once.
+
+    Raises:
+        pytest.UsageError: a value is not acceptable; the message names where it was given.
+    """
+    given = {option.name: _lookup(config, option) for option in OPTIONS}
+    for option in OPTIONS:
+        value = given[option.name].value
+        if value is not None and option.choices and value not in option.choices:
+            choices = ", ".join(option.choices)
+            raise _usage_error(f"{given[option.name].name}: {value!r} is not one of {choices}")
+    return Settings(
+        predictions=_predictions(given["predictions"]),
+        dialects=_dialects(given["dialect"].value),
+        postgres=given["postgres"].value or "embedded",
+        timeout=_seconds(given["timeout"]),
+        compare=cast("Literal['published', 'normalized']", given["compare"].value),
+        report=_report(given["report"]),
+    )
+
+
+def _dialects(value: str | None) -> frozenset[Dialect] | None:
+    if value is None:
+        return None
+    return frozenset(("oracle", "postgres")) if value == "all" else frozenset((cast("Dialect", value),))

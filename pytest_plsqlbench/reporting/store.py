@@ -1,0 +1,127 @@
+"""``results.jsonl``: written line by line while the run goes on, sorted and replaced at its end."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pytest_plsqlbench.bench.result import SCHEMA_VERSION, TurnResult
+from pytest_plsqlbench.bench.task import Source, UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+def result_key(result: TurnResult) -> tuple[object, ...]:
+    """The order of results in a file: subset, task (numbers in it by value), dialect, turn, sample."""
+    natural = tuple((1, int(p), "") if p.isdigit() else (0, 0, p) for p in _DIGITS.split(result.task) if p)
+    return (result.subset, natural, result.task, result.dialect, result.turn, result.sample)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace a file's content in one step: readers see the old content or the new, never a part.
+
+    Raises:
+        UserError: the folder cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def encode_results(results: Iterable[TurnResult]) -> bytes:
+    """Results as JSON lines, in the order of ``result_key``."""
+    encoder = msgspec.json.Encoder()
+    lines = [encoder.encode(result) for result in sorted(results, key=result_key)]
+    return b"".join(line + b"\n" for line in lines)
+
+
+def read_results(path: Path) -> list[TurnResult]:
+    """Read a ``results.jsonl``; a last line cut short by a killed run is left out.
+
+    Raises:
+        UserError: the file cannot be read, or a line is not a result (file:line).
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+    decoder = msgspec.json.Decoder(TurnResult)
+    results = []
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            result = decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            if number == len(lines):
+                break
+            raise UserError(f"not a result: {error}", Source(str(path), number)) from None
+        if result.schema_version != SCHEMA_VERSION:
+            raise UserError(
+                f"schema_version {result.schema_version} is not {SCHEMA_VERSION}, which this version reads",
+                Source(str(path), number),
+            )
+        results.append(result)
+    return results
+
+
+class ResultStore:
+    """Collects the results of a run and keeps ``results.jsonl`` readable at every moment.
+
+    The file of an earlier run is replaced when the first result comes, not before: a run that ends with a
+    usage error leaves it alone.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.results: dict[tuple[object, ...], TurnResult] = {}
+        self._handle: int | None = None
+
+    def add(self, result: TurnResult) -> None:
+        """Keep a result and append it to the file at once; a later result of the same turn wins.
+
+        Raises:
+            UserError: the file cannot be written.
+        """
+        self.results[result_key(result)] = result
+        line = msgspec.json.encode(result) + b"\n"
+        try:
+            if self._handle is None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._handle = os.open(
+                    self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o644
+                )
+            os.write(self._handle, line)
+        except OSError as error:
+            raise UserError(f"cannot write {self.path}: {error.strerror or error}") from None
+
+    def finish(self) -> Sequence[TurnResult]:
+        """Sort the file and return all results in its order.
+
+        Raises:
+            UserError: the file cannot be written.
+        """
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+            write_atomically(self.path, encode_results(self.results.values()))
+        return sorted(self.results.values(), key=result_key)

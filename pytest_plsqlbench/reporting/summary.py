@@ -1,0 +1,37 @@
+"""``summary.json``: what a run's results add up to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pytest_plsqlbench.bench.summary import summarize
+from pytest_plsqlbench.reporting.store import write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pytest_plsqlbench.bench.result import TurnResult
+    from pytest_plsqlbench.bench.summary import Summary
+
+
+def write_summary(folder: Path, results: Sequence[TurnResult], *, collected: int) -> Summary:
+    """Write ``summary.json`` and give its content.
+
+    Args:
+        folder: the report folder.
+        results: of all turns that were graded or given up.
+        collected: how many turns the run set out to grade; more than there are results where it was stopped.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    summary = summarize(results)
+    content = msgspec.to_builtins(summary)
+    content["complete"] = len(results) >= collected
+    content["turns_collected"] = max(collected, len(results))
+    text = msgspec.json.format(msgspec.json.encode(content), indent=2)
+    write_atomically(folder / "summary.json", text + b"\n")
+    return summary

@@ -1,0 +1,166 @@
+"""An existing server of the user's: probed, used within databases and roles of our own, left as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.servers import leftovers
+from pytest_plsqlbench.servers.address import ServerAddress
+from pytest_plsqlbench.servers.naming import quoted, run_prefix
+
+if TYPE_CHECKING:
+    import psycopg
+
+_OLDEST = 140000
+_CONNECT_SECONDS = 10
+
+
+class DsnServer:
+    """A server that the user named. What we create and drop there has the run's id in its name."""
+
+    def __init__(self, address: ServerAddress) -> None:
+        self.address = address
+        self._stopped = False
+
+    @classmethod
+    def start(cls, dsn: str) -> DsnServer:
+        """Reach the server, see what it allows, mark the run on it, and sweep what dead runs of ours left.
+
+        Raises:
+            UserError: unreachable, too old, or rights are missing; one line without the password.
+        """
+        import psycopg  # noqa: PLC0415  (only where a server is used)
+
+        conninfo = _conninfo(dsn)
+        try:
+            with psycopg.connect(conninfo, autocommit=True) as connection:
+                label = _label(connection)
+                superuser = _check(connection, label)
+                run_id = secrets.token_hex(4)
+                leftovers.sweep(connection)
+                address = ServerAddress(
+                    dialect="postgres",
+                    kind="dsn",
+                    conninfo=conninfo,
+                    label=label,
+                    version=connection.info.parameter_status("server_version") or "?",
+                    run_id=run_id,
+                    superuser=superuser,
+                )
+                try:
+                    leftovers.mark(connection, run_id)
+                    _check_login(connection, address)
+                except BaseException:
+                    leftovers.drop_run(connection, run_id)
+                    raise
+        except psycopg.Error as error:
+            raise UserError(f"PostgreSQL server of the DSN: {_reason(error)}") from None
+        return cls(address)
+
+    def stop(self) -> None:
+        """Drop every database and role of the run.
+
+        Raises:
+            UserError: the server is gone or refuses; what is left is swept by a later run.
+        """
+        if self._stopped:
+            return
+        self._stopped = True
+        import psycopg  # noqa: PLC0415
+
+        try:
+            with psycopg.connect(self.address.conninfo, autocommit=True) as connection:
+                leftovers.drop_run(connection, self.address.run_id)
+        except psycopg.Error as error:
+            raise UserError(
+                f"could not drop what the run created on the PostgreSQL server"
+                f" ({run_prefix(self.address.run_id)}…): {_reason(error)}"
+            ) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _conninfo(dsn: str) -> str:
+    import psycopg  # noqa: PLC0415
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo  # noqa: PLC0415
+
+    try:
+        given = conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        # the driver's message repeats the text, password included
+        raise UserError(
+            "the PostgreSQL DSN cannot be read; write postgresql://user:password@host:5432/database"
+            " or host=… port=… user=… dbname=…"
+        ) from None
+    given.setdefault("connect_timeout", str(_CONNECT_SECONDS))
+    return make_conninfo("", **given)
+
+
+def _label(connection: psycopg.Connection[tuple[Any, ...]]) -> str:
+    info = connection.info
+    return "local socket" if info.host.startswith("/") else f"{info.host}:{info.port}"
+
+
+def _check(connection: psycopg.Connection[tuple[Any, ...]], label: str) -> bool:
+    """See version and rights; returns whether the role is a superuser."""
+    if connection.info.server_version < _OLDEST:
+        version = connection.info.parameter_status("server_version")
+        raise UserError(f"the PostgreSQL server {label} is version {version}; 14 or later is needed")
+    row = connection.execute(
+        "SELECT rolsuper, rolcreatedb, rolcreaterole, pg_catalog.pg_is_in_recovery(), rolname"
+        " FROM pg_catalog.pg_roles WHERE rolname = CURRENT_USER"
+    ).fetchone()
+    assert row is not None
+    superuser, createdb, createrole, standby, name = row
+    if standby:
+        raise UserError(f"the PostgreSQL server {label} is a read-only standby; give the primary's DSN")
+    missing = [
+        right for right, has in (("CREATEDB", createdb), ("CREATEROLE", createrole)) if not (has or superuser)
+    ]
+    if missing:
+        rights = " and ".join(missing)
+        raise UserError(
+            f"the role {name!r} of the PostgreSQL server {label} lacks {rights};"
+            f" a superuser can give it: ALTER ROLE {quoted(name)} {' '.join(missing)}"
+        )
+    return bool(superuser)
+
+
+def _check_login(connection: psycopg.Connection[tuple[Any, ...]], address: ServerAddress) -> None:
+    """See that a role of ours with a password may log in, as every worker will."""
+    import psycopg  # noqa: PLC0415
+    from psycopg.conninfo import make_conninfo  # noqa: PLC0415
+
+    role = f"{run_prefix(address.run_id)}probe"
+    password = secrets.token_urlsafe(24)
+    database = connection.info.dbname
+    connection.execute(f"CREATE ROLE {quoted(role)} LOGIN PASSWORD '{password}'".encode())
+    try:
+        conninfo = make_conninfo(address.conninfo, user=role, password=password, dbname=database)
+        with psycopg.connect(conninfo):
+            pass
+    except psycopg.OperationalError as error:
+        if "permission denied for database" not in str(error):  # it was let in, but not to this database
+            raise UserError(
+                f"the PostgreSQL server {address.label} does not let roles that we create log in with a"
+                f" password (see its pg_hba.conf): {_reason(error)}"
+            ) from None
+    finally:
+        with contextlib.suppress(psycopg.Error):
+            connection.execute(f"DROP ROLE {quoted(role)}".encode())
+
+
+def _reason(error: BaseException) -> str:
+    """The driver's message on one line; it holds host and user, never the password."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

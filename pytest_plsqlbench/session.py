@@ -1,0 +1,270 @@
+"""A run: what is graded, on which server, where its results go. One object a process, a pytest plugin."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from pytest_plsqlbench import workers
+from pytest_plsqlbench.bench.comparison import comparator_name
+from pytest_plsqlbench.bench.result import TurnResult
+from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.datasets.readers import load_file, reader_of
+from pytest_plsqlbench.engines.protocol import EngineUnavailableError
+from pytest_plsqlbench.items import RESULT_ATTRIBUTE, HarnessFault, TaskFile, TurnItem
+from pytest_plsqlbench.options import read_settings
+from pytest_plsqlbench.reporting.store import ResultStore
+from pytest_plsqlbench.selection import Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from pytest_plsqlbench.bench.summary import Summary
+    from pytest_plsqlbench.datasets.dataset import Dataset
+    from pytest_plsqlbench.grading.run import Run
+    from pytest_plsqlbench.options import Settings
+    from pytest_plsqlbench.servers.address import ServerAddress
+    from pytest_plsqlbench.servers.started import StartedServer
+
+TASK_SUFFIXES = frozenset((".yaml", ".yml", ".jsonl"))
+"""Files that may hold tasks; one that is named on the command line and does not is an error."""
+
+
+def open_session(config: pytest.Config, handed_over: str | None) -> BenchSession:
+    """The session of this process: as the options say, or as the controller says to its worker.
+
+    Raises:
+        pytest.UsageError: the options or the predictions cannot be used.
+    """
+    if handed_over is not None:
+        handover = workers.decode_handover(handed_over)
+        return BenchSession(config, handover.settings, handover.addresses)
+    return BenchSession(config, read_settings(config), None)
+
+
+class BenchSession:
+    """The hooks of one process of a run: the only one, the controller of xdist workers, or a worker."""
+
+    def __init__(
+        self, config: pytest.Config, settings: Settings, addresses: Sequence[ServerAddress] | None
+    ) -> None:
+        """Read the predictions, before anything runs.
+
+        Args:
+            config: of this process.
+            settings: of the run.
+            addresses: servers that the controller started; None where this process starts them itself.
+
+        Raises:
+            pytest.UsageError: the predictions cannot be read.
+        """
+        self.config = config
+        self.settings = settings
+        self.is_worker = addresses is not None
+        self.addresses: tuple[ServerAddress, ...] = tuple(addresses or ())
+        self.store = ResultStore(settings.report / "results.jsonl")
+        self.left_out: Counter[str] = Counter()
+        self.collected = 0
+        base = config.invocation_params.dir
+        self._named = {(base / arg.split("::", 1)[0]).resolve() for arg in config.args}
+        self._usage_error: str | None = None
+        self._servers: list[StartedServer] = []
+        self._run: Run | None = None
+        self._summary: Summary | None = None
+        try:
+            self.selection = Selection.of(settings)
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from None
+        if not self.is_worker and config.pluginmanager.hasplugin("xdist"):
+            config.pluginmanager.register(
+                workers.Controller(self._handover, self._identify, self._on_worker_end),
+                "plsqlbench-controller",
+            )
+
+    # -- start -------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Start the servers, in the process that owns them, before workers or tests need one."""
+        if self.is_worker or self.config.option.collectonly:
+            return
+        from pytest_plsqlbench.servers.postgres import start_postgres  # noqa: PLC0415 (not for --collect-only)
+
+        if self.selection.may_run("postgres"):
+            try:
+                server = start_postgres(self.settings.postgres)
+            except (UserError, EngineUnavailableError) as error:
+                raise pytest.UsageError(str(error)) from None
+            self._servers.append(server)
+            self.addresses = (server.address,)
+
+    def pytest_report_header(self) -> list[str]:
+        """Say what is graded, how and on what."""
+        predictions = self.selection.label
+        servers = ", ".join(f"{a.dialect} {a.version} ({a.label})" for a in self.addresses)
+        reading = comparator_name(self.settings.compare)
+        return [f"plsqlbench: {predictions}; compare {reading}; {servers or 'no server started'}"]
+
+    def _handover(self) -> workers.Handover:
+        return workers.Handover(self.settings, self.addresses)
+
+    # -- collection --------------------------------------------------------------------------------------
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> TaskFile | None:
+        """Collect files that hold tasks; others stay as they are."""
+        dataset = self._read(file_path)
+        if dataset is None:
+            return None
+        collector: TaskFile = TaskFile.from_parent(
+            parent, path=file_path, dataset=dataset, selection=self.selection, grade=self.grade
+        )
+        return collector
+
+    def _read(self, path: Path) -> Dataset | None:
+        if path.suffix.lower() not in TASK_SUFFIXES or path == self.settings.predictions:
+            return None
+        if path not in self._named and reader_of(path) is None:
+            return None
+        try:
+            return load_file(path)
+        except UserError as error:
+            self._fail(error)
+            return None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Hold predictions against tasks, before -k and the like take items away."""
+        turns = [item for item in items if isinstance(item, TurnItem)]
+        self.collected = len(turns)
+        if self._usage_error is None:
+            try:
+                self.selection.check(item.task for item in turns)
+            except UserError as error:
+                self._fail(error)
+        if self._usage_error is not None:
+            if not self.is_worker:
+                raise pytest.UsageError(self._usage_error)
+            items.clear()
+
+    def _fail(self, error: UserError) -> None:
+        """Remember the first fault of the user's; it ends the run once collection is complete."""
+        if self._usage_error is None:
+            self._usage_error = str(error)
+
+    # -- grading -----------------------------------------------------------------------------------------
+
+    def grade(self, item: TurnItem) -> tuple[TurnResult, Exception | None]:
+        """Grade one item on this process's lanes; a fault of ours is an infrastructure error and its cause."""
+        if self._run is None:
+            from pytest_plsqlbench.grading.run import Run  # noqa: PLC0415 (drivers load at the first turn)
+
+            self._run = Run(self.settings.compare, self.settings.timeout, self.addresses, self._worker_name)
+        try:
+            return self._run.grade(item.task, item.turn, item.answers, item.file.dataset), None
+        except Exception as fault:  # noqa: BLE001 (whatever it is, it is not the program's)
+            from pytest_plsqlbench.grading.run import lost_turn  # noqa: PLC0415
+
+            reason = f"{type(fault).__name__}: {fault}"
+            return lost_turn(item.task, item.turn, item.answers, self.settings.compare, reason), fault
+
+    @property
+    def _worker_name(self) -> str:
+        if not self.is_worker:
+            return "main"
+        name: str = self.config.workerinput["workerid"]  # type: ignore[attr-defined]
+        return name
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attach the result to the report; a fault of the harness is an error, not a failure."""
+        report = yield
+        result: TurnResult | None = item.__dict__.get(RESULT_ATTRIBUTE)
+        if result is not None and call.when == "call":
+            setattr(report, RESULT_ATTRIBUTE, msgspec.json.encode(result).decode())
+            if call.excinfo is not None and isinstance(call.excinfo.value, HarnessFault):
+                report.when = "setup"
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the result of a turn that any process has graded."""
+        text = getattr(report, RESULT_ATTRIBUTE, None)
+        if text is None or self.is_worker:
+            return
+        try:
+            self.store.add(msgspec.json.decode(text, type=TurnResult))
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    def _identify(self, nodeid: str, reason: str) -> TurnResult | None:
+        """The infrastructure error of a turn whose worker died; None for items that are not ours."""
+        from pytest_plsqlbench.grading.run import lost_turn  # noqa: PLC0415
+
+        file, _, name = nodeid.partition("::")
+        dataset = self._read(self.config.rootpath / file)
+        if dataset is None:
+            return None
+        for task, turn, sample, answers in self.selection.turns(dataset):
+            if self.selection.name(task, turn, sample) == name:
+                return lost_turn(task, turn, answers, self.settings.compare, reason)
+        return None
+
+    # -- end ---------------------------------------------------------------------------------------------
+
+    def _on_worker_end(self, output: dict[str, Any]) -> None:
+        self._usage_error = self._usage_error or output.get(workers.USAGE_ERROR)
+        self.left_out |= Counter(output.get(workers.LEFT_OUT, {}))
+        self.collected = max(self.collected, output.get(workers.COLLECTED, 0))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
+        """Close lanes; in the owning process complete the files once all workers have ended."""
+        if self._run is not None:
+            self._run.close()
+        if self.is_worker:
+            output: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]
+            output[workers.USAGE_ERROR] = self._usage_error
+            output[workers.LEFT_OUT] = dict(self.selection.left_out)
+            output[workers.COLLECTED] = self.collected
+            return (yield)
+        yield
+        self.left_out |= self.selection.left_out
+        if self._usage_error is not None:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        elif self.store.results:
+            from pytest_plsqlbench.reporting.summary import write_summary  # noqa: PLC0415
+
+            results = self.store.finish()
+            self._summary = write_summary(self.settings.report, results, collected=self.collected)
+        return None
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show metrics, coverage, statuses and categories, and where the files are."""
+        if self.is_worker:
+            return
+        if self._usage_error is not None:
+            terminalreporter.write_line(f"ERROR: {self._usage_error}", red=True)
+        if self._summary is None or terminalreporter.verbosity < -1:
+            return
+        from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title  # noqa: PLC0415
+
+        terminalreporter.write_sep("=", summary_title(self._summary))
+        files = f"{self._shown(self.store.path)}, summary.json beside it"
+        for line in summary_lines(
+            self._summary, collected=self.collected, left_out=self.left_out, files=files
+        ):
+            terminalreporter.write_line(line)
+
+    def _shown(self, path: Path) -> str:
+        base = self.config.invocation_params.dir
+        return str(path.relative_to(base) if path.is_relative_to(base) else path)
+
+    def pytest_unconfigure(self) -> None:
+        """Stop the servers, whatever ended the run."""
+        while self._servers:
+            self._servers.pop().stop()

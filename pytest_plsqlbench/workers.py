@@ -1,0 +1,117 @@
+"""xdist: what the controller hands to workers and gets back, whole conversations, crashed workers.
+
+Registered only where xdist is at work; see https://pytest-xdist.readthedocs.io for its hooks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from xdist.scheduler import LoadScheduling
+
+from pytest_plsqlbench.options import Settings
+from pytest_plsqlbench.servers.address import ServerAddress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_plsqlbench.bench.result import TurnResult
+
+INPUT = "plsqlbench"
+"""Key of ``workerinput`` under which a worker finds its ``Handover``."""
+USAGE_ERROR = "plsqlbench_usage_error"
+"""Key of ``workeroutput``: the one-line fault of the user's that a worker met while collecting."""
+COLLECTED = "plsqlbench_collected"
+"""Key of ``workeroutput``: how many turns the worker collected."""
+LEFT_OUT = "plsqlbench_left_out"
+"""Key of ``workeroutput``: turns that were not collected, by dialect."""
+_TURN_OF_CONVERSATION = re.compile(r"^(?P<file>.*::)(?P<task>.+)_[tq]\d+\[(?P<suffix>[^\]]*)\]$")
+
+
+class Handover(msgspec.Struct, frozen=True):
+    """What the controller decided, for all workers: they read neither options nor environment again."""
+
+    settings: Settings
+    addresses: tuple[ServerAddress, ...]
+
+
+def encode_handover(handover: Handover) -> str:
+    """As JSON text, which ``execnet`` carries."""
+    return msgspec.json.encode(handover, enc_hook=str).decode()
+
+
+def decode_handover(text: str) -> Handover:
+    """The opposite of ``encode_handover``."""
+    return msgspec.json.decode(text, type=Handover, dec_hook=lambda kind, value: kind(value))
+
+
+def conversation_of(nodeid: str) -> str | None:
+    """What turns of one conversation (and sample) have in common in their ids; None for single turns."""
+    match = _TURN_OF_CONVERSATION.match(nodeid)
+    return "".join(match.groups()) if match else None
+
+
+class WholeConversations(LoadScheduling):
+    """The ``load`` schedule, in which no chunk ends inside a conversation.
+
+    A turn can be graded on any worker, since a lane plays the turns before it first; kept together they are
+    cheaper, and a crashed worker costs one conversation.
+    """
+
+    def _send_tests(self, node: Any, num: int) -> None:
+        collection, pending = self.collection, self.pending
+        if collection is not None:
+            while 0 < num < len(pending):
+                group = conversation_of(collection[pending[num]])
+                if group is None or group != conversation_of(collection[pending[num - 1]]):
+                    break
+                num += 1
+        super()._send_tests(node, num)
+
+
+class Controller:
+    """Hooks of the process that starts the workers."""
+
+    def __init__(
+        self,
+        handover: Callable[[], Handover],
+        identify: Callable[[str, str], TurnResult | None],
+        on_worker_end: Callable[[dict[str, Any]], None],
+    ) -> None:
+        self._handover = handover
+        self._identify = identify
+        self._on_worker_end = on_worker_end
+        self._crashed: set[str] = set()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Hand over settings and server addresses."""
+        node.workerinput[INPUT] = encode_handover(self._handover())
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Take what a worker that ended in good order says."""
+        del error
+        self._on_worker_end(getattr(node, "workeroutput", {}))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> LoadScheduling | None:
+        """Keep conversations whole under the default schedule; other schedules are as the user asked."""
+        return WholeConversations(config, log) if config.getvalue("dist") == "load" else None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: Any, sched: Any) -> None:
+        """A turn whose worker died is graded once more; the second time it is an infrastructure error."""
+        result = self._identify(crashitem, str(report.longrepr))
+        if result is None:
+            return
+        if crashitem not in self._crashed:
+            self._crashed.add(crashitem)
+            report.outcome = "rerun"
+            sched.mark_test_pending(crashitem)
+            return
+        report.when = "setup"
+        report.plsqlbench_result = msgspec.json.encode(result).decode()

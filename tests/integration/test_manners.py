@@ -1,0 +1,135 @@
+"""What a pytest user expects of items: selection, order, stopping, verbosity, JUnit XML."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+
+def wrong(suite):
+    rows = suite.right()
+    rows[2]["generated_plsql"] = "CREATE FUNCTION two_steps() RETURNS integer LANGUAGE sql AS 'SELECT 7';"
+    return rows
+
+
+def test_ids_are_short_stable_and_sorted(suite):
+    result = suite.run(suite.predict(*suite.right()), "--collect-only", "-q")
+    ids = [line for line in result.outlines if "::" in line]
+    assert ids == [
+        "tasks/tasks.jsonl::double-it[postgres]",
+        "tasks/tasks.jsonl::steps_t1[postgres]",
+        "tasks/tasks.jsonl::steps_t2[postgres]",
+        "tasks/tasks.jsonl::steps_t3[postgres]",
+    ]
+
+
+def test_an_item_can_be_named_alone(suite):
+    option = suite.predict(*suite.right())
+    suite.run(option, "tasks/tasks.jsonl::steps_t3[postgres]").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(("word", "count"), [("steps", 3), ("talks", 3), ("functions", 1), ("simple", 1)])
+def test_k_selects_by_id_subset_and_difficulty(suite, word, count):
+    suite.run(suite.predict(*suite.right()), "-k", word).assert_outcomes(passed=count, deselected=4 - count)
+
+
+def test_lf_runs_what_failed_with_the_turns_before_it(suite):
+    option = suite.predict(*wrong(suite))
+    suite.run(option).assert_outcomes(passed=2, failed=2)
+    suite.run(option, "--lf").assert_outcomes(failed=2, deselected=2)
+
+
+def test_x_stops_at_the_first_failure_and_the_summary_says_so(suite):
+    result = suite.run(suite.predict(*wrong(suite)), "-x")
+    result.assert_outcomes(passed=2, failed=1)
+    assert len(suite.results()) == 3
+    result.stdout.fnmatch_lines(["*3 of 4 turns*"])
+
+
+def test_v_and_q(suite):
+    option = suite.predict(*suite.right())
+    suite.run(option, "-v").stdout.fnmatch_lines(["*tasks.jsonl::steps_t2[[]postgres[]] PASSED*"])
+    quiet = suite.run(option, "-q").stdout.str()
+    assert "plsqlbench: " not in quiet.split("\n")[0]
+    assert "functions" in quiet
+
+
+def test_a_failure_says_what_and_why_without_s(suite):
+    result = suite.run(suite.predict(*wrong(suite)), "-k", "t2")
+    text = result.stdout.str()
+    for words in ("0 of 1 tests passed", "prompt: Write two_steps(), using step().", "failed: two steps"):
+        assert words in text
+    assert "wrong_result/output_mismatch" in text or "wrong_result/" in text
+    result.stdout.fnmatch_lines(["*expected: *2*", "*actual: *7*"])
+    assert "Traceback" not in text
+
+
+def test_a_diagnostic_shows_its_line_of_the_program(suite):
+    bad = suite.DOUBLE.replace("  RETURN n * 2;", "  RETURN n ** 2;\n  RETRN 1;")
+    rows = [{"instance_id": "double-it", "generated_plsql": bad}]
+    text = suite.run(suite.predict(*rows), "-k", "double").stdout.str()
+    assert "(line 5" in text
+    assert "5 |   RETRN 1;" in text
+
+
+def test_control_characters_of_a_program_do_not_reach_the_terminal(suite):
+    bad = suite.DOUBLE.replace("'doubling %', n", "E'\\x1b[31mred\\x07 %', n")
+    rows = [{"instance_id": "double-it", "generated_plsql": bad}]
+    result = suite.run(suite.predict(*rows), "-k", "double", "--junitxml=junit.xml", "--color=no")
+    assert "\x1b" not in result.stdout.str()
+    assert "\x07" not in result.stdout.str()
+    ET.parse(suite.folder / "junit.xml")
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
+def test_junit_xml_carries_properties(suite, workers):
+    suite.run(suite.predict(*wrong(suite)), "--junitxml=junit.xml", *workers)
+    cases = {
+        case.get("name"): {p.get("name"): p.get("value") for p in case.iter("property")}
+        for case in ET.parse(suite.folder / "junit.xml").iter("testcase")
+    }
+    assert cases["double-it[postgres]"] == {
+        "subset": "functions",
+        "dialect": "postgres",
+        "status": "graded",
+        "passed": "2",
+        "total": "2",
+    }
+    assert cases["steps_t2[postgres]"]["category"] == "wrong_result"
+    assert cases["steps_t2[postgres]"]["passed"] == "0"
+
+
+def test_a_turn_that_is_not_graded_is_skipped_with_its_reason(suite):
+    broken = {
+        **suite.DOUBLE_TASK,
+        "id": "broken",
+        "variants": {
+            "postgres": {
+                "prompt": "A reference that fails.",
+                "reference": "SELECT 1/0;",
+                "tests": [{"name": "any", "call": "SELECT 1;", "compare": "value"}],
+            }
+        },
+    }
+    suite.task(broken)
+    rows = [*suite.right(), {"instance_id": "broken", "generated_plsql": "SELECT 1;"}]
+    result = suite.run(suite.predict(*rows), "-rs")
+    result.assert_outcomes(passed=4, skipped=1)
+    result.stdout.fnmatch_lines(["*reference_error: *22012*"])
+    assert suite.summary()["statuses"] == {"graded": 4, "reference_error": 1}
+
+
+def test_two_files_with_the_same_task_are_refused(suite):
+    suite.task(suite.DOUBLE_TASK, "more.jsonl")
+    assert "double-it" in suite.refused(suite.predict(*suite.right()))
+
+
+def test_a_named_file_that_holds_no_tasks_is_refused(suite):
+    (suite.folder / "other.jsonl").write_text('{"a": 1}\n')
+    assert "other.jsonl" in suite.refused("--plsql-predictions=gold", "other.jsonl")
+
+
+def test_a_broken_task_file_is_one_line(suite):
+    suite.task({**suite.DOUBLE_TASK, "id": "other", "subsett": "x"})
+    assert "tasks.jsonl:3" in suite.refused("--plsql-predictions=gold")
