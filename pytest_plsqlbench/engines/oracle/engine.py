@@ -35,9 +35,9 @@ class OracleEngine:
         self, address: ServerAddress, driver: Driver | None = None, progress: Progress | None = None
     ) -> None:
         self._address = address
-        self._driver = driver or _oracledb()
+        self.driver = driver or default_driver()
         self._progress = progress
-        self._admin = open_admin(address, self._driver)
+        self._admin = open_admin(address, self.driver)
         try:
             self.capabilities: Capabilities = probe(self._admin)
             self._limit_users()
@@ -60,7 +60,7 @@ class OracleEngine:
 
     def lane(self, worker: str) -> OracleLane:
         """Open the lane of a worker; its users are made when it is first played on."""
-        admin = open_admin(self._address, self._driver)
+        admin = open_admin(self._address, self.driver)
         return OracleLane(admin, self.capabilities, worker, self._progress)
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ def probe_login(conninfo: str, run_id: str, driver: Driver | None = None) -> str
     address = ServerAddress(
         dialect="oracle", kind="dsn", conninfo=conninfo, label="", version="", run_id=run_id, superuser=True
     )
-    admin = open_admin(address, driver or _oracledb())
+    admin = open_admin(address, driver or default_driver())
     try:
         connection = admin.fresh()
         version = connection.version
@@ -119,7 +119,8 @@ def probe_login(conninfo: str, run_id: str, driver: Driver | None = None) -> str
     return version
 
 
-def _oracledb() -> Driver:
+def default_driver() -> Driver:
+    """python-oracledb in thin mode."""
     from pytest_plsqlbench.engines.oracle.driver import OracledbDriver  # noqa: PLC0415 (heavy)
 
     return OracledbDriver()
