@@ -11,6 +11,7 @@ from oracle_double import CONNINFO, FakeOracle
 from pytest_plsqlbench.bench.database import Database, Statement, TableData
 from pytest_plsqlbench.bench.task import Comparison, Source, Test
 from pytest_plsqlbench.engines.oracle import session, watchdog
+from pytest_plsqlbench.engines.oracle.admin import Admin
 from pytest_plsqlbench.engines.oracle.engine import OracleEngine
 from pytest_plsqlbench.engines.oracle.lane import OracleLane
 from pytest_plsqlbench.engines.protocol import Limits, Play, Side
@@ -24,6 +25,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> FakeOracle:
     monkeypatch.setattr(oracledb, "connect", fake.connect)
     monkeypatch.setattr(watchdog, "GRACE", 0.05)
     monkeypatch.setattr(session, "DEATH_SECONDS", 0.0)
+    assert Admin.__init__.__kwdefaults__ is not None
+    monkeypatch.setitem(Admin.__init__.__kwdefaults__, "sleep", lambda _seconds: None)
     return fake
 
 

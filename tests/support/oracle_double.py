@@ -358,7 +358,7 @@ class FakeOracle:
     def connect(self, **options: Any) -> FakeConnection:
         self.options = options
         if self.silent:
-            threading.Event().wait(30)
+            threading.Event().wait(0.5)
         if self.logins_fail:
             raise self.logins_fail.pop(0)
         if self.down:
@@ -608,7 +608,7 @@ def _drop(server: FakeOracle, _s: Any, match: re.Match[str], _b: Any) -> Reply:
 # -- the register, gates, data ----------------------------------------
 
 
-@_answers(r'CREATE TABLE "PLSQLBENCH"\."(\w+)"')
+@_answers(r'CREATE TABLE "PLSQLBENCH"\."([\w$]+)"')
 def _control_table(server: FakeOracle, _s: Any, match: re.Match[str], _b: Any) -> Reply:
     if match[1] == "DATA":
         if server.register_there:

@@ -59,9 +59,9 @@ class Bench:
             return f"ORA-{error.code:05d}" if error.code else error.full_code
         return ""
 
-    def value(self, text: str) -> Any:
+    def value(self, text: str, *parameters: object) -> Any:
         """The first value of a query as administrator."""
-        rows = self.admin.query(text)
+        rows = self.admin.query(text, parameters)
         return rows[0][0] if rows else None
 
     def timed(self, action: Callable[[], object]) -> float:

@@ -15,8 +15,8 @@ from pytest_plsqlbench.engines.oracle.pins import PINS
 from pytest_plsqlbench.engines.oracle.port import DriverError
 from pytest_plsqlbench.engines.oracle.provisioning import DataObject
 
-_TRY = "PLB$DOCTOR"
-"""Table of the register's user on which rights and marks are tried."""
+LIMIT_SECONDS = 2.0
+"""Limit of the calls that must be ended."""
 _LOOP = "DECLARE n NUMBER := 0; BEGIN LOOP n := MOD(n + 1, 1000); END LOOP; END;\n/"
 _CATCHING = """DECLARE
   cancelled EXCEPTION; PRAGMA EXCEPTION_INIT(cancelled, -1013);
@@ -134,12 +134,12 @@ def timeout_caught(bench: Bench) -> Finding:
 def _ends(bench: Bench, text: str) -> Finding:
     bench.ready()
     found = []
-    seconds = bench.timed(lambda: found.append(bench.play(text, 2.0)))
+    seconds = bench.timed(lambda: found.append(bench.play(text, LIMIT_SECONDS)))
     code = found[0].error.code if found[0].error else "none"
     gone = not bench.admin.sessions_of(bench.account.name)
     return Finding(
         found[0].limit == "time_limit" and gone and seconds < 20,
-        f"{code}, {seconds:.1f} s for a limit of 2 s, gone: {gone}",
+        f"{code}, {seconds:.1f} s for a limit of {LIMIT_SECONDS:g} s, gone: {gone}",
     )
 
 
@@ -208,7 +208,7 @@ def own_password(bench: Bench) -> Finding:
     code = bench.raw(f'ALTER USER {quoted(bench.account.name)} IDENTIFIED BY "aZ7xyzxyzxyzxyz"')
     bench.end()
     bench.account.release()
-    kind = bench.value(f"SELECT authentication_type FROM dba_users WHERE username = '{bench.account.name}'")
+    kind = bench.value("SELECT authentication_type FROM dba_users WHERE username = :1", bench.account.name)
     return Finding(kind == "NONE", f"its own ALTER USER: {code or 'allowed'}; afterwards {kind}")
 
 
@@ -230,27 +230,25 @@ def reading(bench: Bench) -> Finding:
 
 def marks(bench: Bench) -> Finding:
     """Committed changes move a table's marks."""
-    item = _table(bench)
-    target = f"{quoted(item.owner)}.{quoted(item.name)}"
+    _table(bench)
     seen = []
-    for text in (f"INSERT INTO {target} VALUES (1)", f"UPDATE {target} SET n = 2", f"DELETE FROM {target}"):
-        seen.append(bench.admin.query(f"SELECT COUNT(*), MAX(ORA_ROWSCN) FROM {target}")[0])
+    for text in sql.DOCTOR_CHANGES:
+        seen.append(bench.admin.query(sql.DOCTOR_MARKS)[0])
         bench.admin.run(text)
         bench.admin.commit()
-    seen.append(bench.admin.query(f"SELECT COUNT(*), MAX(ORA_ROWSCN) FROM {target}")[0])
+    seen.append(bench.admin.query(sql.DOCTOR_MARKS)[0])
     moved = all(one != two for one, two in pairwise(seen))
     return Finding(moved, f"marks after each change: {[tuple(map(str, mark)) for mark in seen]}")
 
 
 def gates(bench: Bench) -> Finding:
     """Two sessions can share a gate; one that wants to be alone has to wait."""
-    item = _table(bench)
-    target = f"{quoted(item.owner)}.{quoted(item.name)}"
-    sessions = [bench.admin.fresh() for _ in range(3)]
+    _table(bench)
+    sessions = [bench.admin.fresh() for _ in sql.DOCTOR_LOCKS]
     refused = ""
     try:
-        for session, mode in zip(sessions, ("SHARE", "SHARE", "EXCLUSIVE"), strict=True):
-            session.run(f"LOCK TABLE {target} IN {mode} MODE WAIT 1")
+        for session, text in zip(sessions, sql.DOCTOR_LOCKS, strict=True):
+            session.run(text)
     except DriverError as error:
         refused = f"ORA-{error.code:05d}"
     finally:
@@ -344,11 +342,10 @@ def schema_rights(bench: Bench) -> Finding:
 def _table(bench: Bench) -> DataObject:
     for text in sql.create_control(bench.capabilities.tablespace):
         bench.admin.tolerate(text, NAME_TAKEN)
-    item = DataObject(CONTROL, _TRY, "TABLE")
-    bench.admin.tolerate(f"CREATE TABLE {quoted(CONTROL)}.{quoted(_TRY)} (n NUMBER)", NAME_TAKEN)
-    return item
+    bench.admin.tolerate(sql.DOCTOR_CREATE, NAME_TAKEN)
+    return DataObject(CONTROL, sql.DOCTOR_TABLE, "TABLE")
 
 
 def remove_table(bench: Bench) -> None:
     """Drop what ``reading``, ``marks`` and ``gates`` have used."""
-    bench.admin.tolerate(f"DROP TABLE {quoted(CONTROL)}.{quoted(_TRY)} PURGE", frozenset((942,)))
+    bench.admin.tolerate(sql.DOCTOR_DROP, frozenset((942,)))

@@ -55,6 +55,7 @@ GRANT_GONE = NOT_THERE | {1917, 1927, 1951, 1952}
 """What is revoked was never granted, or went with the owner of the data when that was loaded anew."""
 LOCK_WAIT_OVER = frozenset((54, 30006))
 
+_WRAPPED = re.compile(r"^PL/SQL: (?=ORA-\d{5}:)")
 _ENTRY = re.compile(r"^(?:ORA|PLS|PLW|SP2|DPY|TNS|ORU)-\d{4,5}")
 _CODE = re.compile(r"(ORA|PLS|PLW|SP2|DPY|TNS)-(\d{4,5})")
 _POSITION = re.compile(r"ORA-06550: line (\d+), column (\d+)")
@@ -88,7 +89,8 @@ def one_line(error: DriverError) -> str:
 def entries(message: str) -> list[tuple[str, str]]:
     """Error stack of a message: code and text of each entry, continued lines joined."""
     found: list[tuple[str, str]] = []
-    for line in message.splitlines():
+    for text_line in message.splitlines():
+        line = _WRAPPED.sub("", text_line)
         if _ENTRY.match(line):
             code, _, text = line.partition(":")
             found.append((code, text.strip()))

@@ -7,7 +7,8 @@ from typing import Literal
 
 from pytest_plsqlbench.engines.oracle import provisioning as sql
 from pytest_plsqlbench.engines.oracle.gate import WAIT_SECONDS
-from pytest_plsqlbench.engines.oracle.names import keep_name, user_name
+from pytest_plsqlbench.engines.oracle.names import CONTROL, keep_name, user_name
+from pytest_plsqlbench.engines.oracle.pins import PINS, pin_block
 
 RUN, WORKER, OWNER, SPACE = "r1", "gw0", "SHOP", "USERS"
 """Names in the examples: a run, a worker, a data owner, a tablespace."""
@@ -15,6 +16,7 @@ CANDIDATE = user_name(RUN, WORKER, "C", 1)
 REFERENCE = user_name(RUN, WORKER, "R", 1)
 PROXY = user_name(RUN, WORKER, "P", 1)
 TABLE = sql.DataObject(OWNER, "ORDERS", "TABLE")
+DOCTOR = sql.DataObject(CONTROL, sql.DOCTOR_TABLE, "TABLE")
 KINDS_OF_GRANT: tuple[Literal["read", "write"], ...] = ("read", "write")
 
 
@@ -56,6 +58,11 @@ def sections() -> list[Section]:
                 sql.create_profile(),
                 sql.enforce_profiles(),
             ],
+        ),
+        (
+            "After every login and before every test: session settings",
+            """Alike for both sides; the report header names those that a server refuses.""",
+            [pin_block(frozenset(name for name, _ in PINS), CANDIDATE)],
         ),
         (
             "Once a worker: three users",
@@ -125,6 +132,18 @@ def sections() -> list[Section]:
                 sql.kill_session(42, 4711),
                 sql.drop_user(CANDIDATE),
                 sql.drop_user(PROXY),
+            ],
+        ),
+        (
+            "plsqlbench doctor",
+            """On a table of its own, which it drops again; it plays as one graded user.""",
+            [
+                sql.DOCTOR_CREATE,
+                *sql.DOCTOR_CHANGES,
+                *dict.fromkeys(sql.DOCTOR_LOCKS),
+                *sql.data_grants(CANDIDATE, [DOCTOR], "read", by_schema=False),
+                sql.create_synonym(CANDIDATE, DOCTOR),
+                sql.DOCTOR_DROP,
             ],
         ),
     ]

@@ -296,6 +296,24 @@ def restart_sequence(owner: str, name: str, start: int) -> str:
     return f"ALTER SEQUENCE {quoted(owner)}.{quoted(name)} RESTART START WITH {start}"
 
 
+# -- doctor ---------------------------------------------------------------------------------------------------
+
+DOCTOR_TABLE = "PLB$DOCTOR"
+"""Table of the register's user on which ``plsqlbench doctor`` tries rights, marks and locks."""
+_DOCTOR = f"{quoted(CONTROL)}.{quoted(DOCTOR_TABLE)}"
+DOCTOR_CREATE = f"CREATE TABLE {_DOCTOR} (n NUMBER)"
+DOCTOR_DROP = f"DROP TABLE {_DOCTOR} PURGE"
+DOCTOR_CHANGES = (
+    f"INSERT INTO {_DOCTOR} VALUES (1)",
+    f"UPDATE {_DOCTOR} SET n = 2",
+    f"DELETE FROM {_DOCTOR}",
+)
+DOCTOR_MARKS = f"SELECT COUNT(*), MAX(ORA_ROWSCN) FROM {_DOCTOR}"
+DOCTOR_LOCKS = tuple(
+    f"LOCK TABLE {_DOCTOR} IN {mode} MODE WAIT 1" for mode in ("SHARE", "SHARE", "EXCLUSIVE")
+)
+
+
 # -- objects of programs
 # ------------------------------------------------------------------------------------------
 

@@ -55,7 +55,9 @@ class ClientVariables:
 
     def printed(self, arguments: str) -> list[str]:
         """Names that ``PRINT …`` shows: all, where it names none."""
-        words = [token.value.lstrip(":") for token in tokenize(arguments, "oracle") if not token.silent]
+        words = [
+            token.value.lstrip(":").upper() for token in tokenize(arguments, "oracle") if not token.silent
+        ]
         return [word for word in words if word not in {",", ":"}] or list(self._kinds)
 
     def knows(self, name: str) -> bool:
