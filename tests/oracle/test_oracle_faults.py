@@ -131,7 +131,8 @@ def test_a_server_lost_while_a_session_is_discarded(
 
 def test_the_login_of_a_graded_user_fails(server: FakeOracle, lane: OracleLane, make_play: MakePlay) -> None:
     """engines §2.6: ORA-12516 in spite of the driver's retries is never the program's fault."""
-    lane.play(make_play("BEGIN NULL; END;\n/")) if server.on("BEGIN NULL", Reply()) is None else None
+    server.on("BEGIN NULL", Reply())
+    lane.play(make_play("BEGIN NULL; END;\n/"))
     server.logins_fail = [ora(12516, "listener could not find available handler")]
     with pytest.raises(InfrastructureError, match="ORA-12516"):
         lane.play(make_play(calls=("EXEC p",)))

@@ -320,6 +320,17 @@ def test_the_name_sys_is_refused(server: FakeOracle, lane: OracleLane, make_play
     assert played.tests == ()
 
 
+def test_triggers_on_logons_are_refused(server: FakeOracle, lane: OracleLane, make_play: MakePlay) -> None:
+    """engines §3.4: they would fire at our next login as that user, or at our own drops."""
+    ddl = "CREATE TRIGGER {} AFTER {} ON {} BEGIN NULL; END;\n/"
+    played = lane.play(make_play(ddl.format("on_logon", "LOGON", "SCHEMA"), calls=("EXEC p",)))
+    assert played.programs[0].error is not None
+    assert "ON_LOGON" in played.programs[0].error.message
+    assert played.tests == ()
+    fine = lane.play(make_play("CREATE TABLE t (n NUMBER);\n" + ddl.format("t1", "INSERT", "t")))
+    assert fine.programs[0].error is None
+
+
 # -- SQL*Plus ----------------------------------------
 
 

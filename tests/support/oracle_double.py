@@ -549,7 +549,7 @@ def _grants(*_: Any) -> None:
     return None
 
 
-@_answers(r'CREATE SYNONYM "(\w+)"\."(\w+)"')
+@_answers(r'CREATE SYNONYM "(\w+)"\."([\w$]+)"')
 def _synonym(server: FakeOracle, _s: Any, match: re.Match[str], _b: Any) -> None:
     server.add_object(match[1], "SYNONYM", match[2])
 
@@ -711,6 +711,11 @@ def _constraints(server: FakeOracle, _s: Any, _m: Any, binds: list[Any]) -> Repl
 @_answers(r"SELECT DISTINCT table_name FROM dba_triggers")
 def _triggers(server: FakeOracle, _s: Any, _m: Any, binds: list[Any]) -> Reply:
     return _rows(*[(table,) for owner, table in server.triggered if owner == binds[0]])
+
+
+@_answers(r"SELECT trigger_name FROM dba_triggers WHERE owner = :1")
+def _event_triggers(server: FakeOracle, _s: Any, _m: Any, binds: list[Any]) -> Reply:
+    return _rows(*[(o.name,) for o in server.objects_of(binds[0]) if o.name.startswith("ON_")])
 
 
 @_answers(r"SELECT k\.sequence_name, k\.last_number, s\.last_number")

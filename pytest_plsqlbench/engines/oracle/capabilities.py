@@ -15,6 +15,7 @@ OLDEST = 18
 """Users without authentication exist from 18c on."""
 SCHEMA_RIGHTS = 23
 """Rights on whole schemas exist from 23ai on."""
+INDISPENSABLE = frozenset(("CREATE SESSION", "CREATE USER", "ALTER USER", "DROP USER", "ALTER SYSTEM"))
 WORKERS_LEAST, WORKERS_MOST = 2, 4
 
 
@@ -31,14 +32,14 @@ class Capabilities:
     """VARCHAR2 columns may have more than 4000 bytes."""
     schema_rights: bool
     profile: bool
-    resource_limit: bool
-    """ALTER SYSTEM SET is allowed (not on Autonomous)."""
     reads_statistic: int | None
     """Number of the statistic 'session logical reads'; None: work is not measured."""
     autonomous: bool
     cpus: int
     pins: frozenset[str]
     """Session settings that this server knows and this account may change."""
+    unlisted: tuple[str, ...]
+    """Privileges that the account does not list; Autonomous has the like of some under other names."""
 
     @property
     def workers(self) -> tuple[int, str]:
@@ -60,7 +61,8 @@ class Capabilities:
         }
         without = tuple(f"without {what}" for what, present in missing.items() if not present)
         unpinned = sorted({name for name, _ in PINS} - self.pins)
-        return (*without, f"not pinned: {', '.join(unpinned)}") if unpinned else without
+        shown = {"not pinned": unpinned, "the account does not list": self.unlisted}
+        return (*without, *(f"{what}: {', '.join(names)}" for what, names in shown.items() if names))
 
 
 def probe(admin: Admin) -> Capabilities:
@@ -82,7 +84,8 @@ def probe(admin: Admin) -> Capabilities:
             f"Oracle {version} is too old: users without authentication need {OLDEST}c or later"
         )
     rights = {str(right) for (right,) in admin.query("SELECT privilege FROM session_privs")}
-    lacking = [right for right in sql.ADMIN_RIGHTS if right not in rights]
+    unlisted = [right for right in sql.ADMIN_RIGHTS if right not in rights]
+    lacking = [right for right in unlisted if right in INDISPENSABLE]
     lacking += [
         f"SELECT ON {view}"
         for view in sql.ADMIN_VIEWS
@@ -111,11 +114,11 @@ def probe(admin: Admin) -> Capabilities:
         extended_strings=_parameter(admin, "max_string_size") == "EXTENDED",
         schema_rights=major >= SCHEMA_RIGHTS and "GRANT ANY SCHEMA PRIVILEGE" in rights,
         profile="CREATE PROFILE" in rights,
-        resource_limit=not autonomous,
         reads_statistic=int(statistic) if measurable else None,
         autonomous=autonomous,
         cpus=int(_parameter(admin, "cpu_count") or WORKERS_LEAST),
         pins=pins,
+        unlisted=tuple(unlisted),
     )
 
 

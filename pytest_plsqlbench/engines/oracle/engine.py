@@ -71,7 +71,7 @@ class OracleEngine:
         """Set backstops against sessions whose client has died, where they are allowed."""
         if self.capabilities.profile:
             self._admin.tolerate(sql.create_profile(), NAME_TAKEN)
-        if self.capabilities.resource_limit:
+        if self._address.kind == "container":  # a setting of the whole server: only where that is ours
             self._admin.tolerate(sql.enforce_profiles(), FORBIDDEN)
 
 

@@ -296,7 +296,7 @@ def restart_sequence(owner: str, name: str, start: int) -> str:
     return f"ALTER SEQUENCE {quoted(owner)}.{quoted(name)} RESTART START WITH {start}"
 
 
-# -- doctor ---------------------------------------------------------------------------------------------------
+# -- doctor -----------------------------------------------------------------------------------------
 
 DOCTOR_TABLE = "PLB$DOCTOR"
 """Table of the register's user on which ``plsqlbench doctor`` tries rights, marks and locks."""

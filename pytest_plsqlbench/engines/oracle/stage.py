@@ -128,6 +128,8 @@ class Stage:
                 diagnostics += [entry for entry in entries if entry not in diagnostics]
             elif unit in known:
                 diagnostics.append(_broken_dependant(unit))
+        if any(found.kind == "TRIGGER" for found in objects.values()):
+            error = error or self._event_trigger()
         taken = sorted(found.name for found in objects.values() if found.name in RESERVED_NAMES)
         if taken:
             error = error or Diagnostic(code="ORA-00955", message=f"the name {taken[0]} is reserved")
@@ -135,6 +137,18 @@ class Stage:
 
     # -- tests
     # -----------------------------------------------------------------------------------------------------
+
+    def _event_trigger(self) -> Diagnostic | None:
+        """A trigger on logons or on DDL would act on us, who clean up after the program."""
+        rows = self._admin.query(
+            "SELECT trigger_name FROM dba_triggers WHERE owner = :1"
+            " AND TRIM(base_object_type) IN ('SCHEMA', 'DATABASE')",
+            (self._account.name,),
+        )
+        if not rows:
+            return None
+        message = f"the trigger {rows[0][0]} on a schema or database is not allowed"
+        return Diagnostic(code="ORA-01031", message=message)
 
     def _test(self, number: int, test: Test, installed: Installed) -> Observation:
         seconds = self._play.time_limits[number] if self._play.time_limits else self._limits.time

@@ -11,7 +11,7 @@ from pytest_plsqlbench.engines.oracle import provisioning as sql
 from pytest_plsqlbench.engines.oracle.admin import Admin
 from pytest_plsqlbench.engines.oracle.cells import cell
 from pytest_plsqlbench.engines.oracle.names import keep_name, quoted
-from pytest_plsqlbench.engines.oracle.port import Rows
+from pytest_plsqlbench.engines.oracle.port import Connection, Rows
 from pytest_plsqlbench.engines.oracle.provisioning import DataObject
 from pytest_plsqlbench.engines.protocol import UnsupportedError
 
@@ -62,25 +62,35 @@ class Tables:
         Raises:
             UnsupportedError: a changed table is too large to be compared.
         """
+        changed = sorted(self.changed_since(marks))
+        if not changed:
+            return ()
+        connection = self._admin.fresh()
+        try:
+            return self._compared(connection, changed)
+        finally:
+            connection.close()
+
+    def _compared(self, connection: Connection, changed: list[tuple[str, str]]) -> tuple[TableState, ...]:
         states = []
-        for owner, table in sorted(self.changed_since(marks)):
-            columns, now = self._rows(owner, table, owner)
-            _, before = self._rows(keep_name(owner), table, owner)
+        for owner, table in changed:
+            columns, now = self._rows(connection, owner, table, owner)
+            _, before = self._rows(connection, keep_name(owner), table, owner)
             if Counter(now) != Counter(before):
                 ordered = tuple(sorted(now, key=_sort_key))
                 states.append(TableState(name=f"{owner}.{table}", columns=columns, rows=ordered))
         return tuple(states)
 
-    def _rows(self, holder: str, table: str, owner: str) -> tuple[tuple[str, ...], list[Row]]:
+    def _rows(
+        self, connection: Connection, holder: str, table: str, owner: str
+    ) -> tuple[tuple[str, ...], list[Row]]:
         names = ", ".join(map(quoted, self._columns(owner, table)))
-        connection = self._admin.fresh()
+        rows = connection.execute(f"SELECT {names} FROM {quoted(holder)}.{quoted(table)}").rows
+        assert rows is not None
         try:
-            execution = connection.execute(f"SELECT {names} FROM {quoted(holder)}.{quoted(table)}")
-            rows = execution.rows
-            assert rows is not None
             return tuple(column.name for column in rows.columns), _all(rows, f"{owner}.{table}")
         finally:
-            connection.close()
+            rows.close()
 
     def _columns(self, owner: str, table: str) -> list[str]:
         rows = self._admin.query(
