@@ -82,6 +82,8 @@ def test_infrastructure_is_known_by_number() -> None:
     assert facts.one_line(error("a\nb")) == "a"
     assert facts.one_line(error("", full_code="DPY-1")) == "DPY-1"
     assert facts.one_line(error("")) == "unknown error"
+    refused = error("DPY-6005: cannot connect\n[Errno 111] Connection refused\nx", full_code="DPY-6005")
+    assert facts.one_line(refused) == "DPY-6005: cannot connect [Errno 111] Connection refused"
 
 
 @pytest.mark.parametrize(

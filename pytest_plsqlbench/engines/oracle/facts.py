@@ -82,8 +82,11 @@ def printed_too_much(error: DriverError) -> bool:
 
 
 def one_line(error: DriverError) -> str:
-    """The first line of the error, for messages of ours."""
-    return error.message.splitlines()[0] if error.message else error.full_code or "unknown error"
+    """The error on one line, for messages of ours; where a connection fails, with the driver's reason."""
+    lines = [line.strip() for line in error.message.splitlines() if line.strip()]
+    if error.full_code.startswith("DPY-6"):
+        return " ".join(lines[:2])
+    return lines[0] if lines else error.full_code or "unknown error"
 
 
 def entries(message: str) -> list[tuple[str, str]]:
