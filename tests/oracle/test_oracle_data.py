@@ -302,6 +302,7 @@ def test_writing_is_restored(
     held: list[str] = []
 
     def look(_session: FakeConnection) -> None:
+        assert server.register["SHOP"][2] == "dirty", "a worker that dies now leaves a mark"
         seen.append(list(server.tables["SHOP", "ORDERS"].rows))
         held.extend(mode for _, _, mode in server.locks)
 
@@ -337,6 +338,24 @@ def test_what_a_program_writes_while_installed_is_its_doing(
         assert test.state_between == (test.state,)
         assert test.objects == ()
     assert "rebuilt_between_tests" in played.flags
+
+
+@pytest.mark.usefixtures("reads")
+def test_a_program_that_adds_rows_adds_them_once(
+    server: FakeOracle, lane: OracleLane, make_play: MakePlay, shop: Database, state_test: Callable[..., Test]
+) -> None:
+    """Played again for the second test, on restored rows."""
+
+    def add(_session: FakeConnection) -> None:
+        table = server.tables["SHOP", "ORDERS"]
+        table.rows.append((Decimal(3), None))
+        table.scn += 1
+
+    server.on("^INSERT INTO orders", Reply(effect=add))
+    program = "INSERT INTO orders VALUES (3, NULL);"
+    played = lane.play(make_play(program, tests=(state_test(READ), state_test(READ)), database=shop))
+    assert [len(test.state[0].rows) for test in played.tests if test.state] == [3, 3]
+    assert len(server.tables["SHOP", "ORDERS"].rows) == 2
 
 
 @pytest.mark.usefixtures("reads", "writes")

@@ -10,6 +10,7 @@ import oracledb
 import pytest
 from oracle_double import FakeConnection, FakeOracle, Reply, dpy, ora
 
+from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.engines.oracle import admin as admin_module
 from pytest_plsqlbench.engines.oracle import gate as gate_module
 from pytest_plsqlbench.engines.oracle import session as session_module
@@ -115,8 +116,24 @@ def test_a_lost_server_is_no_verdict(server: FakeOracle, lane: OracleLane, make_
     server.on(
         "BEGIN p", Reply(effect=crash, error=ora(3113, "end-of-file on communication channel"), dies=True)
     )
-    with pytest.raises(InfrastructureError):
+    with pytest.raises(InfrastructureError, match="the server is lost: ORA-03113"):
         lane.play(make_play(calls=("EXEC p",)))
+
+
+def test_a_user_that_was_not_cleaned_is_not_used_again(
+    server: FakeOracle, lane: OracleLane, make_play: MakePlay, shop: Database
+) -> None:
+    """engines §7.2: after a failure in the clean-up the next play has another user and restored data."""
+    server.on("BEGIN p", Reply())
+    server.on("^UPDATE orders", Reply())
+    lane.play(make_play(calls=("EXEC p",), database=shop))
+    server.on("SELECT sid, serial# FROM", Reply(error=ora(3113, "end-of-file"), times=1))
+    with pytest.raises(InfrastructureError):
+        lane.play(make_play(calls=("UPDATE orders SET total = 1;",), database=shop))
+    lane.play(make_play(calls=("EXEC p",), database=shop))
+    assert server.graded()[-1].user == "PLB_R1_GW0_C2"
+    assert CANDIDATE not in server.users
+    assert server.register["SHOP"][2] == "ready"
 
 
 def test_a_server_lost_while_a_session_is_discarded(

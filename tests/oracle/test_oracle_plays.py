@@ -91,7 +91,7 @@ def test_a_new_session_a_turn_and_a_clean_one_a_test(
     first, second = server.graded()
     resets = [s for u, s, _ in server.log if "RESET_PACKAGE" in s]
     assert len(resets) == 4
-    assert first.rollbacks >= 3
+    assert first.rollbacks == 7, "after the program, before and after each test"
     assert first.closed
     assert second.closed
 
@@ -482,6 +482,7 @@ def test_stateful_programs_are_built_again_for_each_test(
     )
     assert played.flags == ("rebuilt_between_tests",)
     assert len(server.sent("^CREATE SEQUENCE s")) == 2
+    assert {session.user for session in server.graded()} == {CANDIDATE}
     assert len(server.graded()) == 2
 
 
@@ -503,6 +504,13 @@ def test_a_test_that_makes_objects_is_undone(
 def test_ddl_in_tests_costs_a_rebuild(server: FakeOracle, lane: OracleLane, make_play: MakePlay) -> None:
     """A unit replaced within the second of its creation would look unchanged in the dictionary."""
     server.on("BEGIN q", Reply())
+
+    def same_second(session: FakeConnection) -> None:
+        found = server.find(session.user, "FUNCTION", "F")
+        assert found is not None
+        found.changed = "t"
+
+    server.on("^CREATE OR REPLACE FUNCTION f", Reply(effect=same_second))
     calls = ("CREATE OR REPLACE FUNCTION f RETURN NUMBER IS BEGIN RETURN 2; END;\n/", "EXEC q")
     played = lane.play(make_play(FUNCTION, calls=calls))
     assert "rebuilt_between_tests" in played.flags

@@ -82,6 +82,8 @@ class Account:
         self._prepared = _Prepared()
         self._rights: tuple[str, ...] = ()
         self._writing: tuple[DataObject, ...] = ()
+        self._suspect = False
+        """A play has not been cleaned up to its end."""
 
     @property
     def name(self) -> str:
@@ -105,8 +107,11 @@ class Account:
         Raises:
             DriverError: the server refuses.
         """
+        if self._suspect:
+            self.abandon()
         if self._name is None:
             self._create()
+        self._suspect = True
         if self._prepared.stamp != stamp:
             self._forget_data()
             self._show_data(stamp, objects)
@@ -148,12 +153,17 @@ class Account:
         left = objects_of(self._admin, self.name)
         if left.keys() != self._prepared.synonyms.keys():
             self.abandon()
+        self._suspect = False
 
     def release(self) -> None:
         """After a play: clean, and take the play's rights back."""
         self.clean()
-        if not self.exists:
-            return
+        if self.exists:
+            self._suspect = True
+            self._take_back()
+            self._suspect = False
+
+    def _take_back(self) -> None:
         self._forget_password()
         if self._rights:
             self._admin.tolerate(sql.revoke_rights(self.name, self._rights), GRANT_GONE)
@@ -167,6 +177,7 @@ class Account:
         """Give the user up; the next play gets a new one. What cannot be dropped now is for the reaper."""
         name, self._name = self._name, None
         self._prepared, self._rights, self._writing = _Prepared(), (), ()
+        self._suspect = False
         if name is not None:
             drop_user(self._admin, name)
 

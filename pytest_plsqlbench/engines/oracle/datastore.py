@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.observation import TableState
@@ -11,6 +11,7 @@ from pytest_plsqlbench.engines.oracle.admin import Admin
 from pytest_plsqlbench.engines.oracle.capabilities import Capabilities
 from pytest_plsqlbench.engines.oracle.gate import Gate
 from pytest_plsqlbench.engines.oracle.loader import Loader, Progress
+from pytest_plsqlbench.engines.oracle.port import DriverError
 from pytest_plsqlbench.engines.oracle.provisioning import USABLE_TYPES, DataObject
 from pytest_plsqlbench.engines.oracle.register import Entry, Register
 from pytest_plsqlbench.engines.oracle.tables import Marks, Tables
@@ -119,8 +120,11 @@ class DataStore:
             data.begin()
             try:
                 yield data
-            finally:
-                data.end()
+            except BaseException:
+                with suppress(DriverError):  # what went wrong first is what counts; the data stays marked
+                    data.end()
+                raise
+            data.end()
             self._gate.check()
         finally:
             self._gate.leave()

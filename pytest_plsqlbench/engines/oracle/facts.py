@@ -48,7 +48,7 @@ OUTPUT_FULL = ("ORU-10027", "ORU-10028")
 NAME_TAKEN = frozenset((955, 1920, 2379))
 """A table, user or profile of that name exists already."""
 USER_CONNECTED = 1940
-NO_SUCH_SESSION = frozenset((30, 31))
+NO_SUCH_SESSION = frozenset((30,))
 NOT_THERE = frozenset((942, 1432, 1418, 1434, 1918, 2289, 4043, 4080, 12003))
 """What is dropped is gone already, with something else that was dropped."""
 GRANT_GONE = NOT_THERE | {1917, 1927, 1951, 1952}

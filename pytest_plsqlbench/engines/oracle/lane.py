@@ -62,9 +62,13 @@ class OracleLane:
         with self._store.use(play.database, writing=needs.writes) as data:
             account.prepare(needs, data.stamp, data.objects)
             try:
-                return Stage(self._admin, account, data, play, needs).run()
-            finally:
-                account.release()
+                played = Stage(self._admin, account, data, play, needs).run()
+            except BaseException:
+                with contextlib.suppress(DriverError):  # what went wrong first is what counts
+                    account.release()
+                raise
+            account.release()
+            return played
 
     def close(self) -> None:
         """Drop the users. What cannot be dropped now is found by the reaper."""

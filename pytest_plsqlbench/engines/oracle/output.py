@@ -48,10 +48,6 @@ class Output:
             if len(chunk) < CHUNK:
                 return
 
-    def forget(self, count: int) -> None:
-        """Take back all lines after the first ``count``: their statement is played once more."""
-        del self.lines[count:]
-
     def _add(self, line: str) -> None:
         self._bytes += len(line.encode("utf-8", "surrogatepass"))
         full = buffer_size(self.limits) - LINE_BYTES

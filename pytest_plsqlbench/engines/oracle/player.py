@@ -122,7 +122,6 @@ class ScriptPlayer:
         *,
         again: bool = False,
     ) -> None:
-        printed = len(play.output.lines)
         unit = created_unit(text)
         try:
             execution = self.session.execute(text, max(play.seconds, 0.001), binds)
@@ -132,18 +131,18 @@ class ScriptPlayer:
                 execution.close()
         except DriverError as error:
             if error.code in facts.STALE_STATE and not again and play.seconds > 0:
-                self._once_more(text, binds, place, play, printed)
+                self._once_more(text, binds, place, play)
                 return
             self._fault(error, play, text, place)
         if not play.lost:
             self._read_output(play)
 
-    def _once_more(
-        self, text: str, binds: dict[str, Variable], place: facts.LineMap, play: Playback, printed: int
-    ) -> None:
-        """Package state was stale: forget it, and what the attempt printed, and play the statement again."""
+    def _once_more(self, text: str, binds: dict[str, Variable], place: facts.LineMap, play: Playback) -> None:
+        """Package state was stale: forget it and play the statement again.
+
+        What the attempt has printed is still in the buffer, which is emptied.
+        """
         self.retried = True
-        play.output.forget(printed)
         self.session.forget_packages()
         self.session.start_output(buffer_size(self.limits))
         self._execute(text, binds, place, play, again=True)
