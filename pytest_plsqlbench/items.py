@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -47,21 +48,33 @@ class TaskFile(pytest.File):
     def __init__(
         self,
         *,
-        dataset: Dataset,
+        load: Callable[[Path], Dataset],
         selection: Selection,
         grade: Callable[[TurnItem], tuple[TurnResult, Exception | None]],
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.dataset = dataset
         self.grade = grade
+        self._load = load
         self._selection = selection
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The tasks, read when they are first asked for."""
+        return self._load(self.path)
 
     def collect(self) -> Iterator[TurnItem]:
         """One item a turn, dialect and sample, in the order of the file's tasks."""
         for task, turn, sample, answers in self._selection.turns(self.dataset):
             name = self._selection.name(task, turn, sample)
-            yield TurnItem.from_parent(self, name=name, task=task, turn=turn, answers=answers)
+            yield TurnItem.from_parent(
+                self,
+                name=name,
+                nodeid=f"{self.nodeid}::{name}",  # given, so that pytest reads the bracket as it does in --lf
+                task=task,
+                turn=turn,
+                answers=answers,
+            )
 
 
 class TurnItem(pytest.Item):

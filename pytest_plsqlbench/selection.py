@@ -29,6 +29,8 @@ class Selection:
         self._predictions = predictions
         self.label = label
         """What is graded, for the report header."""
+        self.unselected = 0
+        """Predictions for tasks of the same suites that this run did not collect."""
         self.left_out: Counter[str] = Counter()
         """Turns of dialects that were left out since their engine is not at hand, by dialect."""
 
@@ -64,7 +66,7 @@ class Selection:
         known = {id(task): task for task in tasks}.values()
         check_unique(known)
         if self._predictions is not None:
-            self._predictions.check(known)
+            self.unselected = self._predictions.check(known)
 
     def turns(self, dataset: Dataset) -> Iterator[tuple[Task, Turn, int, Answers | None]]:
         """Task, turn, sample and programs of every item of a dataset, in its order."""

@@ -13,6 +13,7 @@ from pytest_plsqlbench import workers
 from pytest_plsqlbench.bench.comparison import comparator_name
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.datasets.dataset import Dataset
 from pytest_plsqlbench.datasets.readers import load_file, reader_of
 from pytest_plsqlbench.engines.protocol import EngineUnavailableError
 from pytest_plsqlbench.items import RESULT_ATTRIBUTE, HarnessFault, TaskFile, TurnItem
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from pytest_plsqlbench.bench.summary import Summary
-    from pytest_plsqlbench.datasets.dataset import Dataset
     from pytest_plsqlbench.grading.run import Run
     from pytest_plsqlbench.options import Settings
     from pytest_plsqlbench.servers.address import ServerAddress
@@ -71,7 +71,9 @@ class BenchSession:
         self.collected = 0
         base = config.invocation_params.dir
         self._named = {(base / arg.split("::", 1)[0]).resolve() for arg in config.args}
+        self._notes: dict[str, None] = {}
         self._usage_error: str | None = None
+        self._worker_error: str | None = None
         self._servers: list[StartedServer] = []
         self._run: Run | None = None
         self._summary: Summary | None = None
@@ -115,25 +117,32 @@ class BenchSession:
     # -- collection --------------------------------------------------------------------------------------
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> TaskFile | None:
-        """Collect files that hold tasks; others stay as they are."""
-        dataset = self._read(file_path)
-        if dataset is None:
+        """Collect files that hold tasks; others stay as they are.
+
+        Pytest asks about every file beside the folders on the way to what it collects: a file is not read
+        before pytest wants its items.
+        """
+        if not self._holds_tasks(file_path):
             return None
         collector: TaskFile = TaskFile.from_parent(
-            parent, path=file_path, dataset=dataset, selection=self.selection, grade=self.grade
+            parent, path=file_path, load=self._load, selection=self.selection, grade=self.grade
         )
         return collector
 
-    def _read(self, path: Path) -> Dataset | None:
+    def _holds_tasks(self, path: Path) -> bool:
         if path.suffix.lower() not in TASK_SUFFIXES or path == self.settings.predictions:
-            return None
-        if path not in self._named and reader_of(path) is None:
-            return None
+            return False
+        return path in self._named or reader_of(path) is not None
+
+    def _load(self, path: Path) -> Dataset:
+        """The tasks of a file; none where it is wrong, which ends the run once collection is complete."""
         try:
-            return load_file(path)
+            dataset = load_file(path)
         except UserError as error:
             self._fail(error)
-            return None
+            return Dataset(())
+        self._notes.update(dict.fromkeys(dataset.notes))
+        return dataset
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -158,7 +167,7 @@ class BenchSession:
     # -- grading -----------------------------------------------------------------------------------------
 
     def grade(self, item: TurnItem) -> tuple[TurnResult, Exception | None]:
-        """Grade one item on this process's lanes; a fault of ours is an infrastructure error and its cause."""
+        """Grade one item on this process's lanes; a fault of ours is an infrastructure error."""
         if self._run is None:
             from pytest_plsqlbench.grading.run import Run  # noqa: PLC0415 (drivers load at the first turn)
 
@@ -206,10 +215,10 @@ class BenchSession:
         from pytest_plsqlbench.grading.run import lost_turn  # noqa: PLC0415
 
         file, _, name = nodeid.partition("::")
-        dataset = self._read(self.config.rootpath / file)
-        if dataset is None:
+        path = self.config.rootpath / file
+        if not self._holds_tasks(path):
             return None
-        for task, turn, sample, answers in self.selection.turns(dataset):
+        for task, turn, sample, answers in self.selection.turns(self._load(path)):
             if self.selection.name(task, turn, sample) == name:
                 return lost_turn(task, turn, answers, self.settings.compare, reason)
         return None
@@ -217,11 +226,20 @@ class BenchSession:
     # -- end ---------------------------------------------------------------------------------------------
 
     def _on_worker_end(self, output: dict[str, Any]) -> None:
-        self._usage_error = self._usage_error or output.get(workers.USAGE_ERROR)
+        self._worker_error = self._worker_error or output.get(workers.USAGE_ERROR)
         self.left_out |= Counter(output.get(workers.LEFT_OUT, {}))
         self.collected = max(self.collected, output.get(workers.COLLECTED, 0))
+        self._notes.update(dict.fromkeys(output.get(workers.NOTES, ())))
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def _all_notes(self) -> list[str]:
+        """What the user should know about what was read, one line each."""
+        if self.selection.unselected:
+            self._notes[f"{self.selection.unselected} predictions are for tasks outside this selection"] = (
+                None
+            )
+        return list(self._notes)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)  # innermost: done before the terminal summary is asked for
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
         """Close lanes; in the owning process complete the files once all workers have ended."""
         if self._run is not None:
@@ -231,10 +249,11 @@ class BenchSession:
             output[workers.USAGE_ERROR] = self._usage_error
             output[workers.LEFT_OUT] = dict(self.selection.left_out)
             output[workers.COLLECTED] = self.collected
+            output[workers.NOTES] = self._all_notes()
             return (yield)
         yield
         self.left_out |= self.selection.left_out
-        if self._usage_error is not None:
+        if self._worker_error is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         elif self.store.results:
             from pytest_plsqlbench.reporting.summary import write_summary  # noqa: PLC0415
@@ -247,9 +266,14 @@ class BenchSession:
         """Show metrics, coverage, statuses and categories, and where the files are."""
         if self.is_worker:
             return
-        if self._usage_error is not None:
-            terminalreporter.write_line(f"ERROR: {self._usage_error}", red=True)
-        if self._summary is None or terminalreporter.verbosity < -1:
+        if self._worker_error is not None:
+            terminalreporter.write_line(f"ERROR: {self._worker_error}", red=True)
+        if terminalreporter.verbosity < -1:
+            return
+        if self._worker_error is None and self._usage_error is None:
+            for note in self._all_notes():
+                terminalreporter.write_line(f"note: {note}")
+        if self._summary is None:
             return
         from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title  # noqa: PLC0415
 

@@ -26,9 +26,11 @@ USAGE_ERROR = "plsqlbench_usage_error"
 """Key of ``workeroutput``: the one-line fault of the user's that a worker met while collecting."""
 COLLECTED = "plsqlbench_collected"
 """Key of ``workeroutput``: how many turns the worker collected."""
+NOTES = "plsqlbench_notes"
+"""Key of ``workeroutput``: what a user should know about what the worker read, one line each."""
 LEFT_OUT = "plsqlbench_left_out"
 """Key of ``workeroutput``: turns that were not collected, by dialect."""
-_TURN_OF_CONVERSATION = re.compile(r"^(?P<file>.*::)(?P<task>.+)_[tq]\d+\[(?P<suffix>[^\]]*)\]$")
+_TURN_OF_CONVERSATION = re.compile(r"^(?P<file>.*::)(?P<task>.+)_q\d+\[(?P<suffix>[^\]]*)\]$")
 
 
 class Handover(msgspec.Struct, frozen=True):
@@ -54,7 +56,7 @@ def conversation_of(nodeid: str) -> str | None:
     return "".join(match.groups()) if match else None
 
 
-class WholeConversations(LoadScheduling):
+class WholeConversations(LoadScheduling):  # type: ignore[misc] # xdist is not typed
     """The ``load`` schedule, in which no chunk ends inside a conversation.
 
     A turn can be graded on any worker, since a lane plays the turns before it first; kept together they are

@@ -50,7 +50,7 @@ CODE_RULES: tuple[CodeRule, ...] = (
     CodeRule("limit", "disk_limit", "", "53100"),
     CodeRule("limit", "session_limit", "", "53300"),
     CodeRule("limit", "recursion_limit", "", "54001"),
-    CodeRule("limit", "size_limit", "", "53* 54*"),
+    CodeRule("limit", "resource_limit", "", "53* 54*"),
     # PostgreSQL: run time
     CodeRule(
         "wrong_result",

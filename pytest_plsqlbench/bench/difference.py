@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_plsqlbench.bench.observation import Cell
+from pytest_plsqlbench.bench.observation import Cell, Kind
 from pytest_plsqlbench.bench.values import Row
 
 WIDTH = 120
@@ -23,8 +23,7 @@ def show_cell(cell: Cell) -> str:
     """Show a cell: NULL, numbers bare, everything else in quotes."""
     if cell is None:
         return "NULL"
-    text = escape(_clip(cell[1], 0))
-    return text if cell[0] in _BARE else f"'{text}'"
+    return _value(cell[0], _clip(cell[1], 0))
 
 
 def show_row(row: Row) -> str:
@@ -63,10 +62,14 @@ def show_cells(expected: Cell, actual: Cell) -> tuple[str, str]:
     if expected is None or actual is None:
         return show_cell(expected), show_cell(actual)
     at = _first_difference(expected[1], actual[1])
-    left, right = (show_cell((cell[0], _clip(cell[1], at))) for cell in (expected, actual))
+    left, right = (_value(cell[0], _clip(cell[1], at)) for cell in (expected, actual))
     if left == right or expected[0] != actual[0]:
         return f"{left}::{expected[0]}", f"{right}::{actual[0]}"
     return left, right
+
+
+def _value(kind: Kind, text: str) -> str:
+    return escape(text) if kind in _BARE else f"'{escape(text)}'"
 
 
 def _escape_char(char: str) -> str:

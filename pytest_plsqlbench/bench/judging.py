@@ -8,7 +8,7 @@ import msgspec
 
 from pytest_plsqlbench.bench.comparison import compare
 from pytest_plsqlbench.bench.observation import Observation
-from pytest_plsqlbench.bench.outcome import Outcome
+from pytest_plsqlbench.bench.outcome import Outcome, failed
 from pytest_plsqlbench.bench.result import TestResult
 from pytest_plsqlbench.bench.task import Test
 from pytest_plsqlbench.bench.taxonomy import Failure
@@ -39,8 +39,12 @@ def judge(
     # What passes as published passes normalized; what fails as published fails strict.
     normalized = published if published.passed else compare(test, expected, actual, "normalized")
     strict = None
-    if has_strict(test, expected, actual):
-        strict = compare(test, expected, actual, "strict") if published.passed else published
+    if not published.passed:
+        strict = published if has_strict(test, expected, actual) else None
+    elif is_vacuous(test, actual):
+        strict = failed("outcome", "vacuous_null", (None, None), "the assertion compared with NULL")
+    elif has_strict(test, expected, actual):
+        strict = compare(test, expected, actual, "strict")
     if reading == "published":
         return Judgement(published, normalized, strict)
     return Judgement(normalized, published, strict)
@@ -48,11 +52,18 @@ def judge(
 
 def has_strict(test: Test, expected: Observation | None, actual: Observation) -> bool:
     """Tell whether the strict reading of a test asks for more, and both sides were observed for it."""
-    return (
+    return test.vacuous_line is not None or (
         any(rule.mode == "state" for rule in test.compare)
         and expected is not None
         and expected.state_between is not None
         and actual.state_between is not None
+    )
+
+
+def is_vacuous(test: Test, actual: Observation) -> bool:
+    """Tell whether the test's own assertion compared with NULL, so that it could not fail."""
+    return test.vacuous_line is not None and any(
+        line.rstrip() == test.vacuous_line for call in actual.calls for line in call.lines
     )
 
 

@@ -59,23 +59,21 @@ class Equality(Generic[T]):
         """
         if self.tolerance is not None:
             return self._matching_difference(expected, actual, self.tolerance)
-        missing, extra = Counter(expected), Counter(actual)
-        both = missing & extra
-        missing, extra = missing - both, extra - both
-        if not missing and not extra:
-            return None, None
-        wanted: Counter[Hashable] = Counter()
-        found: Counter[Hashable] = Counter()
-        for item, count in missing.items():
-            wanted[self.key(item)] += count
-        for item, count in extra.items():
-            found[self.key(item)] += count
-        return self._first_left(expected, wanted - found), self._first_left(actual, found - wanted)
+        balance = Counter(expected)
+        balance.subtract(actual)
+        # Identical items cancel out, since equality is an equivalence here; keys are for what is left.
+        surplus: Counter[Hashable] = Counter()
+        for item, count in balance.items():
+            if count:
+                surplus[self.key(item)] += count
+        missing = {key for key, count in surplus.items() if count > 0}
+        extra = {key for key, count in surplus.items() if count < 0}
+        return self._first_of(expected, missing), self._first_of(actual, extra)
 
-    def _first_left(self, items: Sequence[T], left: Counter[Hashable]) -> int | None:
-        return (
-            next((place for place, item in enumerate(items) if left[self.key(item)]), None) if left else None
-        )
+    def _first_of(self, items: Sequence[T], keys: set[Hashable]) -> int | None:
+        if not keys:
+            return None
+        return next(place for place, item in enumerate(items) if self.key(item) in keys)
 
     def _matching_difference(
         self, expected: Sequence[T], actual: Sequence[T], tolerance: Decimal

@@ -46,8 +46,8 @@ class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds of its confidence interval, where one was computed."""
     n: int
     """Tasks or episodes that entered it (in an overall mean: those of all subsets together)."""
-    subsets: int | None = None
-    """Of an overall mean: how many subsets it averages."""
+    subsets: int | msgspec.UnsetType = msgspec.UNSET
+    """Only of an overall mean: how many subsets it averages."""
 
 
 class Exact(NamedTuple):
@@ -117,7 +117,9 @@ def score(result: TurnResult, reading: Reading | None = None) -> Score:
         return Score(result.passed, result.total)
     decided = sum(test.verdict == "passed" for test in result.tests)
     passed = sum(_passes(test, reading, deciding_reading(result)) for test in result.tests)
-    return Score(result.passed - decided + passed, result.total)
+    extra = result.strict_tests if reading == "strict" else ()
+    passed += sum(_passes(test, reading, deciding_reading(result)) for test in extra)
+    return Score(result.passed - decided + passed, result.total + len(extra))
 
 
 def exact_metrics(results: Iterable[TurnResult], reading: Reading | None = None) -> dict[str, Exact]:
@@ -132,6 +134,9 @@ def exact_metrics(results: Iterable[TurnResult], reading: Reading | None = None)
     """
     results = list(results)
     singles = [result for result in results if not result.conversation]
+    for result in singles:
+        if (result.turn, result.turns) != (1, 1):
+            raise InconsistentResultsError(f"task {result.task!r} has several turns but is no conversation")
     talks = [result for result in results if result.conversation]
     metrics: dict[str, Exact] = {}
     if singles:

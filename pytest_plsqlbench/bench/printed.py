@@ -5,6 +5,7 @@ Rules: docs/comparison.md, "Printed output" and "Rows as lines".
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -17,6 +18,7 @@ from pytest_plsqlbench.bench.values import Reading, Row, tie_key
 MAX_PERMUTATIONS = 120
 """Column permutations tried; rows of more columns (from six on) are compared in the gold's own order only."""
 
+_LINES_REMEMBERED = 50_000
 _ROWS_SHOWN = 200
 """Rows looked at to choose the order of columns that a difference is shown in."""
 
@@ -37,7 +39,9 @@ def is_empty(line: str, reading: Reading) -> bool:
 def line_equality(reading: Reading) -> Equality[str]:
     """Give the equality of printed lines in a reading, without tolerance."""
     if reading == "normalized":
-        return Equality(canonical_line, lambda line: split_numbers(line, normalized=True))
+        # Rows are printed in many orders of their columns, and often the same line comes of it.
+        remembered = functools.lru_cache(_LINES_REMEMBERED)(canonical_line)
+        return Equality(remembered, lambda line: split_numbers(line, normalized=True))
     return Equality(lambda line: line, lambda line: split_numbers(line, normalized=False))
 
 
@@ -87,13 +91,11 @@ class RowLines:
             return False
         padded = self._padded(actual)
         if equality.tolerance is not None:
-            return any(
-                self.difference(padded, order, equality) is None for order in permutations(self._width)
-            )
+            return any(self.difference(padded, order, equality) is None for order in self._orders())
         if self._in_order:
-            return any(self._same_in_order(padded, order, equality) for order in permutations(self._width))
+            return any(self._same_in_order(padded, order, equality) for order in self._orders())
         found = [Counter(map(equality.key, padded[start:end])) for start, end in self._line_stretches()]
-        return any(self._same_bags(found, order, equality) for order in permutations(self._width))
+        return any(self._same_bags(found, order, equality) for order in self._orders())
 
     def nearest(self, actual: Sequence[str], equality: Equality[str]) -> tuple[int, ...]:
         """Give the order of columns in which most of the first rows are found: the one to show people."""
@@ -104,12 +106,12 @@ class RowLines:
             wanted = Counter(equality.key(line) for texts in first for line in _lines(texts, order))
             return (wanted & found).total()
 
-        return max(permutations(self._width), key=overlap)  # of equals the first: the gold's own order
+        return max(self._orders(), key=overlap)  # of equals the first: the gold's own order
 
     def difference(
         self, actual: Sequence[str], order: Sequence[int], equality: Equality[str]
     ) -> tuple[int | None, int | None] | None:
-        """Give the first difference, as places in ``lines(order)`` and in ``actual``; None where there is none.
+        """Give the first difference, as places in ``lines(order)`` and in ``actual``; None: there is none.
 
         Where ``actual`` is longer or shorter, its lines are compared as a bag.
         """
@@ -124,6 +126,17 @@ class RowLines:
             if missing is not None and extra is not None:
                 return start + missing, start + extra
         return None
+
+    def _orders(self) -> Iterator[tuple[int, ...]]:
+        """Give the permutations to try, one of those that print the same: equal columns may swap unseen."""
+        columns = list(zip(*self._texts, strict=True)) or [()] * self._width
+        first = [columns.index(column) for column in columns]
+        seen: set[tuple[int, ...]] = set()
+        for order in permutations(self._width):
+            printed_as = tuple([first[column] for column in order])
+            if printed_as not in seen:
+                seen.add(printed_as)
+                yield order
 
     def _padded(self, actual: Sequence[str]) -> list[str]:
         return [*actual, *[""] * (self.total - len(actual))]
@@ -153,4 +166,5 @@ class RowLines:
 
 
 def _lines(texts: Sequence[str], order: Sequence[int]) -> list[str]:
-    return [part.rstrip(BLANKS) for part in ",".join([texts[column] for column in order]).split("\n")]
+    text = ",".join([texts[column] for column in order])
+    return [line.rstrip(BLANKS) for line in text.split("\n")] if "\n" in text else [text.rstrip(BLANKS)]

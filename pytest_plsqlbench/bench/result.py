@@ -66,6 +66,8 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     solved: bool
     tests: tuple[TestResult, ...] = ()
+    strict_tests: tuple[TestResult, ...] = ()
+    """Tests that only the strict reading counts; not among ``passed`` and ``total``."""
     diagnostics: tuple[Diagnostic, ...] = ()
     reason: str | None = None
     """Why a turn was not graded, one line."""

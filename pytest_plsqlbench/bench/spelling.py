@@ -22,8 +22,7 @@ _MONTH = (
     "|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 )
 
-_TOKEN = re.compile(
-    rf"""
+_DATE_FORMS = rf"""
     (?<![\w.:/-])
     (?:
         (?P<y1>[0-9]{{4}}) (?P<sep>[-/]) (?P<m1>[0-9]{{1,2}}) (?P=sep) (?P<d1>[0-9]{{1,2}})
@@ -36,17 +35,25 @@ _TOKEN = re.compile(
         (?P<hour>[0-9]{{2}}) : (?P<minute>[0-9]{{2}})
         (?: : (?P<second>[0-9]{{2}}) (?: \. (?P<part>[0-9]+) )? )?
     )?
-    (?! [\w:] | [-/.][0-9] )
-  |
+    (?! [\w:] | [-/.][0-9] )"""
+_NUMBER_FORM = r"""
     (?P<number>
         (?: (?<![\w.)\]-]) - | (?<![\w.]) )
-        (?: (?P<whole>[0-9]+) (?: \. [0-9]+ )? | \. [0-9]+ )
-        (?: e [+-]? [0-9]{{1,3}} )?
+        (?: (?P<whole>[0-9]+) (?: \. (?P<fraction>[0-9]+) )? | \. [0-9]+ )
+        (?P<exponent> e [+-]? [0-9]{1,3} )?
         (?! \w | \.[0-9] )
-    )
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+    )"""
+_FLAGS = re.VERBOSE | re.IGNORECASE
+_DATE_OR_NUMBER = re.compile(f"{_DATE_FORMS} | {_NUMBER_FORM}", _FLAGS)
+_ONLY_NUMBER = re.compile(_NUMBER_FORM, _FLAGS)
+_DATE_SIGN = re.compile(rf"[0-9]{{4}}[-/][0-9]|{'|'.join(_MONTHS)}", re.IGNORECASE)
+"""Part of every date: lines without it are read by the shorter and faster expression."""
+
+_BLANK_RUN = re.compile(_RUN)
+_AFTER_COMMA = re.compile(f",{_RUN}")
+_DIGIT = re.compile("[0-9]")
+_PLAIN_ZEROS = 20
+"""Most zeros that a canonical number is filled up with before it is written with an exponent."""
 
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,9}))?")
 
@@ -77,28 +84,37 @@ def canonical_number(text: str) -> Number | None:
 
 def canonical_line(line: str) -> str:
     """Give the canonical form of a printed line (or of a text value) for the ``normalized`` reading."""
-    return _TOKEN.sub(_spell, _tidy(line))
+    line = _tidy(line)
+    return _tokens(line).sub(_spell, line) if _DIGIT.search(line) else line
 
 
-def split_numbers(line: str, *, normalized: bool) -> tuple[tuple[str, int], tuple[Decimal, ...]]:
-    """Take the numbers out of a line: what is left with their count, and their values in order.
+def split_numbers(line: str, *, normalized: bool) -> tuple[tuple[str, ...], tuple[Decimal, ...]]:
+    """Take the numbers out of a line: the texts between them, and their values in order.
 
     Dates are no numbers here, nor are digits inside words or with leading zeros.
     """
+    line = _tidy(line) if normalized else line.rstrip(BLANKS)
+    between: list[str] = [""]
     numbers: list[Decimal] = []
-
-    def take(match: re.Match[str]) -> str:
+    end = 0
+    for match in _DATE_OR_NUMBER.finditer(line):
+        between[-1] += line[end : match.start()]
+        end = match.end()
         if match["number"] is None or _is_label(match):
-            return _spell(match) if normalized else match[0]
-        numbers.append(Decimal(match["number"]))
-        return "\0"
+            between[-1] += _spell(match) if normalized else match[0]
+        else:
+            numbers.append(Decimal(match["number"]))
+            between.append("")
+    between[-1] += line[end:]
+    return tuple(between), tuple(numbers)
 
-    rest = _TOKEN.sub(take, _tidy(line) if normalized else line.rstrip(BLANKS))
-    return (rest, len(numbers)), tuple(numbers)
+
+def _tokens(line: str) -> re.Pattern[str]:
+    return _DATE_OR_NUMBER if _DATE_SIGN.search(line) else _ONLY_NUMBER
 
 
 def _tidy(line: str) -> str:
-    return re.sub(f",{_RUN}", ",", re.sub(_RUN, " ", line)).strip(" ")
+    return _AFTER_COMMA.sub(",", _BLANK_RUN.sub(" ", line)).strip(" ")
 
 
 def _is_label(match: re.Match[str]) -> bool:
@@ -108,14 +124,34 @@ def _is_label(match: re.Match[str]) -> bool:
 
 
 def _spell(match: re.Match[str]) -> str:
-    if match["number"] is None:
+    text = match["number"]
+    if text is None:
         return _spell_date(match)
     if _is_label(match):
         return match[0]
-    number = canonical_number(match["number"])
+    whole, fraction = match["whole"], match["fraction"]
+    if match["exponent"] is None and whole is not None and whole != "0":
+        if fraction is None and not whole.endswith("0" * (_PLAIN_ZEROS + 1)):
+            return text
+        if fraction is not None and fraction[-1] != "0":
+            return text
+    number = canonical_number(text)
     assert number is not None
+    return plain(number, _PLAIN_ZEROS)
+
+
+def plain(number: Number, zeros: int) -> str:
+    """Write a number in the one form that its value has: without exponent, where that takes few zeros."""
     negative, digits, power = number
-    return f"{'-' if negative else ''}{digits}e{power}" if digits else "0"
+    if not digits:
+        return "0"
+    sign = "-" if negative else ""
+    if 0 <= power <= zeros:
+        return f"{sign}{digits}{'0' * power}"
+    if power < 0 and -power <= len(digits) + zeros:
+        filled = digits.zfill(1 - power)
+        return f"{sign}{filled[:power]}.{filled[power:]}"
+    return f"{sign}{digits}e{power}"
 
 
 def _spell_date(match: re.Match[str]) -> str:

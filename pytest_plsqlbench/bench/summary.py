@@ -216,7 +216,7 @@ def _gap(rows: Iterable[TurnResult], passes: Reading, fails: Reading) -> Reading
         if row.status not in INCLUDED:
             continue
         more, less = score(row, passes), score(row, fails)
-        tests += more.passed - less.passed
+        tests += (less.total - less.passed) - (more.total - more.passed)
         turns += more.solved and not less.solved
     return ReadingGap(tests=tests, turns=turns)
 

@@ -100,6 +100,9 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
     """Stated expectation, in place of the reference's observation."""
     transaction: bool = False
     """The test needs a transaction of its own (now(), transaction ids) instead of a savepoint."""
+    vacuous_line: str | None = None
+    """A line that the test's own text prints where its assertion held only because a comparison was NULL: the
+    strict reading then fails the test, and the turn is flagged ``vacuous_null``."""
 
 
 class Attachment(msgspec.Struct, frozen=True):
@@ -125,7 +128,18 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     unsupported: str | None = None
     """Why no engine of this dialect can run the turn exactly (for example an untranslatable gold query)."""
     notes: tuple[str, ...] = ()
-    """Findings of the reader about the published data, for the self-check (``order_dependent`` …)."""
+    """Findings of the reader about the published data, for the self-check: ``code: sentence``. The codes
+    (``candidate_not_called``, ``not_split`` …) are among the flags of the turn's results."""
+    setup: tuple[str, ...] = ()
+    """Programs that the harness installs on both sides before any program of a side (types that the tests
+    use). Where one fails, the turn is a ``reference_error``."""
+    strict_tests: tuple[Test, ...] = ()
+    """Tests that only the strict reading counts; they never enter the published verdicts."""
+
+    @property
+    def played_tests(self) -> tuple[Test, ...]:
+        """All tests in the order in which they are played: those that count, then the strict ones."""
+        return self.tests + self.strict_tests
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +153,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     database: str | None = None
     """Name of the database the task runs on, a key of its dataset's databases; None: an empty one."""
     conversation: bool = False
+    turn_count: int | None = None
+    """Number of turns that the benchmark says the conversation has, where the file holds fewer: its episodes
+    are then incomplete and enter no metric. None: it has those of ``turns``."""
     title: str | None = None
     difficulty: str | None = None
     reasoning_types: tuple[str, ...] = ()

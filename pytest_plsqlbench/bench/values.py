@@ -11,11 +11,11 @@ import datetime as dt
 import json
 import re
 from collections.abc import Callable, Hashable, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from pytest_plsqlbench.bench.observation import Cell, Kind
-from pytest_plsqlbench.bench.spelling import canonical_line, canonical_number
+from pytest_plsqlbench.bench.spelling import canonical_line, canonical_number, plain
 
 Reading = Literal["published", "normalized", "strict"]
 """How tolerant a comparison is; ``strict`` compares values as ``published`` does, and more besides."""
@@ -31,6 +31,7 @@ _MOMENT = re.compile(
 )
 _MAX_POWER = 200_000
 """Beyond PostgreSQL's and Oracle's numbers: no power of ten that a subtraction would have to write out."""
+_USUAL_NUMBER = re.compile(r"(-?[1-9][0-9]*)(?:\.([0-9]*))?")
 _NOT_FINITE = {
     "nan": "nan",
     "inf": "inf",
@@ -46,15 +47,13 @@ _TRUTH = {"t": True, "true": True, "1": True, "f": False, "false": False, "0": F
 
 def cell_key(cell: Cell, reading: Reading) -> Hashable:
     """Give the key of a cell: two cells are equal in a reading exactly when their keys are."""
-    if cell is None:
-        return None
-    kind, text = cell
-    return (_NORMALIZED if reading == "normalized" else _PUBLISHED)[kind](text)
+    return None if cell is None else _KEYS[reading][cell[0]](cell[1])
 
 
 def row_key(row: Row, reading: Reading) -> Hashable:
     """Give the key of a row of cells."""
-    return tuple([cell_key(cell, reading) for cell in row])
+    keys = _KEYS[reading]
+    return tuple([None if cell is None else keys[cell[0]](cell[1]) for cell in row])
 
 
 def tie_key(cell: Cell, reading: Reading) -> Hashable:
@@ -65,14 +64,13 @@ def tie_key(cell: Cell, reading: Reading) -> Hashable:
 
 def split_cell(cell: Cell, reading: Reading) -> Split:
     """Take a cell apart for a comparison with tolerance; int, numeric and float are all numbers there."""
-    if cell is not None and cell[0] in ("int", "numeric", "float"):
-        text = repr(float(cell[1])) if cell[0] == "float" and _is_float(cell[1]) else cell[1]
-        value = canonical_number(text)
-        if value is not None and abs(value[2]) <= _MAX_POWER:
-            return ("number", ""), (Decimal(text),)
-        if text.lower() in _NOT_FINITE:
-            return ("number", _NOT_FINITE[text.lower()]), ()
-    return cell_key(cell, reading), ()
+    if cell is None or cell[0] not in ("int", "numeric", "float"):
+        return cell_key(cell, reading), ()
+    kind, text = cell
+    number = _finite(repr(float(text)) if kind == "float" and _is_float(text) else text)
+    if number is None or abs(number.adjusted()) > _MAX_POWER:
+        return _number(text), ()
+    return "number", (number,)
 
 
 def split_row(row: Row, reading: Reading) -> Split:
@@ -105,9 +103,9 @@ def stated_cell(value: object) -> Cell:
 def untyped(stated: Sequence[Row], observed: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """Give the forms in which stated and observed rows meet.
 
-    A task states numbers, text and booleans without the database's types: a float counts as the
-    number that it is spelled as, and everything that is neither number nor boolean as its text. In a column that holds dates
-    or timestamps, stated texts are read as such: midnight may be left out.
+    A task states numbers, text and booleans without the database's types: a float counts as the number that
+    it is spelled as, and everything that is neither number nor boolean as its text. In a column that holds
+    dates or timestamps, stated texts are read as such: midnight may be left out.
     """
     kinds: list[set[Kind]] = [set() for _ in range(max(map(len, observed), default=0))]
     for row in observed:
@@ -149,10 +147,23 @@ def _is_float(text: str) -> bool:
     return True
 
 
+def _finite(text: str) -> Decimal | None:
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() else None
+
+
 def _number(text: str) -> Hashable:
+    """Number by value, written in one form: a text is hashed once, and compared without arithmetic."""
+    match = _USUAL_NUMBER.fullmatch(text)
+    if match is not None:
+        whole, fraction = match[1], (match[2] or "").rstrip("0")
+        return "number", f"{whole}.{fraction}" if fraction else whole
     value = canonical_number(text)
     if value is not None:
-        return "number", value
+        return "number", plain(value, _MAX_POWER)
     special = _NOT_FINITE.get(text.lower())
     return ("number", special) if special else ("number?", text)
 
@@ -176,10 +187,6 @@ def _bool(text: str) -> Hashable:
 
 def _exact(kind: str) -> Callable[[str], Hashable]:
     return lambda text: (kind, text)
-
-
-def _spelled(kind: str) -> Callable[[str], Hashable]:
-    return lambda text: (kind, canonical_line(text))
 
 
 def _moment(kind: str) -> Callable[[str], Hashable]:
@@ -253,7 +260,7 @@ _PUBLISHED: dict[str, Callable[[str], Hashable]] = {
     "int": _number,
     "numeric": _number,
     "float": _float,
-    "text": _exact("text"),
+    "text": lambda text: text,
     "bool": _bool,
     "date": _moment("date"),
     "timestamp": _moment("timestamp"),
@@ -265,11 +272,12 @@ _PUBLISHED: dict[str, Callable[[str], Hashable]] = {
     "numbers": _numbers,
     "other": _exact("other"),
 }
-_NORMALIZED: dict[str, Callable[[str], Hashable]] = _PUBLISHED | {
+_NORMALIZED = _PUBLISHED | {
     "float": _float_as_number,
-    "text": _spelled("text"),
+    "text": canonical_line,
     "date": _moment("moment"),
     "timestamp": _moment("moment"),
     "json": _json,
-    "other": _spelled("other"),
+    "other": lambda text: ("other", canonical_line(text)),
 }
+_KEYS = {"published": _PUBLISHED, "strict": _PUBLISHED, "normalized": _NORMALIZED}

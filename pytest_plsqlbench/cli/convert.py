@@ -67,8 +67,8 @@ def command() -> None:
 def spider(*, pairs: tuple[Path, ...], ddl: Path, rows: tuple[Path, ...], out: Path, force: bool) -> None:
     """Turn the Oracle conversion of Spider into a folder in PLSQLBench's layout.
 
-    Only the databases that the pairs name are written. Rows that Oracle's columns do not take are left out, and
-    each is reported on standard error.
+    Only the databases that the pairs name are written. Rows that Oracle's columns do not take are left
+    out and reported on standard error.
     """
     from pytest_plsqlbench.datasets.spider_convert import convert_spider  # noqa: PLC0415
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
+import msgspec
+
 from pytest_plsqlbench.bench.task import (
     DIALECTS,
     Attachment,
@@ -91,6 +93,29 @@ def build_tasks(native: NativeTask, place: Place) -> tuple[Task, ...]:
 
 
 def _turns(task_id: str, dialect: Dialect, variant: NativeVariant, keys: KeyPath) -> Iterator[Turn]:
+    setup = _setup(variant.setup, (*keys, "setup"))
+    for turn in _bare_turns(task_id, dialect, variant, keys):
+        yield msgspec.structs.replace(turn, setup=setup) if setup else turn
+
+
+def _setup(given: str | tuple[str, ...] | None, keys: KeyPath) -> tuple[str, ...]:
+    """The programs that are installed first on both sides."""
+    if given is None:
+        return ()
+    several = isinstance(given, tuple)
+    programs: tuple[str, ...] = given if isinstance(given, tuple) else (given,)
+    if not programs:
+        raise Fault(keys, "is empty: leave it out where nothing is to be installed first")
+    for number, program in enumerate(programs):
+        here = (*keys, number) if several else keys
+        if not program.strip():
+            raise Fault(here, "is empty")
+        if "\0" in program:
+            raise Fault(here, "holds the character U+0000, which no database takes")
+    return programs
+
+
+def _bare_turns(task_id: str, dialect: Dialect, variant: NativeVariant, keys: KeyPath) -> Iterator[Turn]:
     if variant.turns is None:
         if variant.prompt is None:
             raise Fault(keys, "the key 'prompt' is missing (or 'turns', for a conversation)")
@@ -113,6 +138,8 @@ def _turn(turn: NativeTurn, index: int, turn_id: str, dialect: Dialect, keys: Ke
         raise Fault((*keys, "prompt"), "is empty")
     if turn.reference is not None and not turn.reference.strip():
         raise Fault((*keys, "reference"), "is empty: leave it out where all tests state what they expect")
+    if "\0" in (turn.reference or ""):
+        raise Fault((*keys, "reference"), "holds the character U+0000, which no database takes")
     if not turn.tests:
         raise Fault((*keys, "tests"), "is empty: a turn has at least one test")
     tests = []
@@ -152,8 +179,11 @@ def _test(native: NativeTest, dialect: Dialect, *, has_reference: bool, keys: Ke
     if suite and not calls:
         raise Fault((*keys, "calls"), "is empty")
     for number, call in enumerate(calls):
+        here = (*keys, "calls", number) if suite else (*keys, "call")
         if not call.strip():
-            raise Fault((*keys, "calls", number) if suite else (*keys, "call"), "is empty")
+            raise Fault(here, "is empty")
+        if "\0" in call:
+            raise Fault(here, "holds the character U+0000, which no database takes")
     if not has_reference and native.expect is None:
         raise Fault(keys, "needs 'expect', or the turn needs a 'reference': nothing says what is right")
     expect = None if native.expect is None else _expectation(native.expect, dialect, (*keys, "expect"))

@@ -1,7 +1,8 @@
-"""A cache of decoded task files: one small file an entry, keyed by content.
+"""A cache of decoded task files: one growing file for the tasks of a folder, keyed by content.
 
-Safe under parallel workers and runs: an entry is written whole under another name and then put in place.
-Whatever goes wrong with the cache only costs time: a broken entry is read as none and written anew.
+Entries are appended whole, each with its length and checksum, so that parallel workers and runs can share a
+file; a file that is torn, or mostly repeats itself, is replaced by a clean one in one step. Whatever goes
+wrong with the cache only costs time: what cannot be read is as if it had never been written.
 """
 
 from __future__ import annotations
@@ -13,71 +14,100 @@ import tempfile
 import time
 from pathlib import Path
 
-_DIGEST = 16
-"""Bytes of the checksum in front of an entry."""
+KEY = 32
+"""Bytes of a key."""
+_MAGIC = b"\x00task"
+_HEAD = len(_MAGIC) + KEY + 4 + 16
+"""Magic, key, length of the payload, checksum over key and payload."""
+LARGEST = 64_000_000
+"""Bytes above which a file is begun anew: old versions of edited tasks pile up in it."""
 _UNUSED_AFTER = 60 * 86_400.0
-_SWEEP_EVERY = 7 * 86_400.0
-
-
-def cache_root() -> Path:
-    """Folder of what is kept between runs: ``PLSQLBENCH_CACHE_DIR``, else the user's cache folder."""
-    given = os.environ.get("PLSQLBENCH_CACHE_DIR")
-    if given:
-        return Path(given)
-    import platformdirs  # noqa: PLC0415 (only without the variable)
-
-    return Path(platformdirs.user_cache_dir("pytest-plsqlbench"))
 
 
 class EntryCache:
-    """Entries of bytes under hexadecimal keys."""
+    """Entries of bytes under keys of 32 bytes, in one file."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._swept = False
+    def __init__(self, path: Path) -> None:
+        """Read what the file holds; it need not exist."""
+        self._path = path
+        self._entries: dict[bytes, bytes] = {}
+        self._read()
 
-    def get(self, key: str) -> bytes | None:
-        """The entry of a key; None where there is none, or a broken one."""
-        try:
-            content = self._path(key).read_bytes()
-        except OSError:
-            return None
-        payload = content[_DIGEST:]
-        return payload if _digest(payload) == content[:_DIGEST] else None
+    def get(self, key: bytes) -> bytes | None:
+        """The entry of a key, None where there is none."""
+        return self._entries.get(key)
 
-    def put(self, key: str, payload: bytes) -> None:
-        """Keep an entry; where it cannot be written, nothing happens."""
-        path = self._path(key)
+    def put(self, key: bytes, payload: bytes) -> None:
+        """Keep an entry; where it cannot be written, only this process has it."""
+        self._entries[key] = payload
         with contextlib.suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._sweep()
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+            if not self._path.exists():
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                _forget_unused(self._path.parent)
+            # One write with O_APPEND: writers of other processes stand before or after it, never inside.
+            handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(handle, _record(key, payload))
+            finally:
+                os.close(handle)
+
+    def _read(self) -> None:
+        try:
+            content = self._path.read_bytes()
+        except OSError:
+            return
+        end = 0
+        kept = 0
+        while (record := _record_at(content, end)) is not None:
+            key, payload = record
+            end += _HEAD + len(payload)
+            if key not in self._entries:
+                kept += _HEAD + len(payload)
+            self._entries[key] = payload
+        if len(content) > LARGEST:
+            self._replace({})
+        elif end < len(content) or kept < len(content) // 2:
+            self._replace(self._entries)
+
+    def _replace(self, entries: dict[bytes, bytes]) -> None:
+        with contextlib.suppress(OSError):
+            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".new-")
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(_digest(payload) + payload)
-                Path(name).replace(path)
+                    file.writelines(_record(key, payload) for key, payload in entries.items())
+                Path(name).replace(self._path)
             except OSError:
                 Path(name).unlink(missing_ok=True)
                 raise
 
-    def _path(self, key: str) -> Path:
-        return self._folder / key[:2] / key[2:]
 
-    def _sweep(self) -> None:
-        """Once a week, when something new is written anyway, forget what was written long ago."""
-        if self._swept:
-            return
-        self._swept = True
-        mark = self._folder / "swept"
-        now = time.time()
-        if mark.exists() and now - mark.stat().st_mtime < _SWEEP_EVERY:
-            return
-        mark.touch()
-        for path in self._folder.glob("??/*"):
-            with contextlib.suppress(OSError):
-                if now - path.stat().st_mtime > _UNUSED_AFTER:
-                    path.unlink()
+def _record(key: bytes, payload: bytes) -> bytes:
+    return b"".join((_MAGIC, key, len(payload).to_bytes(4, "big"), _checksum(key, payload), payload))
 
 
-def _digest(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=_DIGEST).digest()
+def _record_at(content: bytes, start: int) -> tuple[bytes, bytes] | None:
+    """Key and payload of the record that begins there; None where none does, or not a whole one."""
+    if content[start : start + len(_MAGIC)] != _MAGIC:
+        return None
+    at_key = start + len(_MAGIC)
+    at_length = at_key + KEY
+    key = content[at_key:at_length]
+    length = int.from_bytes(content[at_length : at_length + 4], "big")
+    checksum = content[at_length + 4 : start + _HEAD]
+    payload = content[start + _HEAD : start + _HEAD + length]
+    if len(payload) < length or checksum != _checksum(key, payload):
+        return None
+    return key, payload
+
+
+def _checksum(key: bytes, payload: bytes) -> bytes:
+    return hashlib.blake2b(payload, digest_size=16, key=key).digest()
+
+
+def _forget_unused(folder: Path) -> None:
+    """Remove the files of folders that were not worked on for two months; they are only written anew."""
+    now = time.time()
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if now - path.stat().st_mtime > _UNUSED_AFTER:
+                path.unlink()

@@ -85,10 +85,12 @@ def _clash(what: str, first: Task, second: Task) -> None:
 
 def shown_path(path: Path) -> str:
     """A path as messages show it: relative to the working directory where it lies inside, else as given."""
+    text = os.fspath(path)
     try:
-        return str(path.absolute().relative_to(Path.cwd()))
-    except (ValueError, OSError):
-        return os.fspath(path)
+        inside = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 (called for every task: pathlib is slow here)
+    except OSError:
+        return text
+    return text.removeprefix(inside) or "."
 
 
 def at(path: Path, line: int = 0) -> Source:

@@ -12,18 +12,20 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import traverse_scope
+from sqlglot.schema import MappingSchema
 
 from pytest_plsqlbench.datasets.oracle_types import exact_name
 from pytest_plsqlbench.datasets.plsqlbench_schema import Catalog, Table
+from pytest_plsqlbench.sql.lexer import Lexer
 
 
 class UntranslatableError(Exception):
-    """A query that is not known to mean the same elsewhere, or to mean anything. The message is the reason."""
+    """A query that is not known to mean the same elsewhere, or to mean anything; the message is why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """``FETCH FIRST count ROWS``: where rows tie at the cut, which of them stay is the engine's free choice."""
+    """``FETCH FIRST count ROWS``: of rows that tie at the cut, the engine keeps which it likes."""
 
     count: int
     ties: bool
@@ -44,54 +46,105 @@ class GoldQuery:
     ordered: bool
     order_keys: tuple[int, ...]
     """Where the sort keys stand in the rows, from 0; keys beyond ``columns`` are hidden ones, in order."""
-    hidden: tuple[exp.Expression, ...]
+    hidden: tuple[exp.Expr, ...]
     """Sort keys that the rows do not show."""
     cut: Cut | None
 
 
-def read_gold(text: str, catalog: Catalog, schema: str) -> GoldQuery:
-    """Read a gold query of the database with this (exact) schema.
+class GoldReader:
+    """Reads gold queries over the tables of one catalog."""
 
-    Raises:
-        UntranslatableError: it is no query, names what the DDL lacks, or leaves room for two readings.
-    """
-    text = text.strip().removesuffix(";").rstrip()
-    raw = _parse(text)
-    tables = _tables(raw, catalog, schema)
-    _refuse_positions(raw)
-    _refuse_wrong_owners(raw, tables)
-    tree = _bind(raw, tables)
-    body = tree.this if isinstance(tree, exp.Subquery) else tree
-    selects = body.selects
-    if any(isinstance(select, exp.Star) or select.is_star for select in selects):
-        raise UntranslatableError("a star whose columns are not sure")
-    hidden: list[exp.Expression] = []
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._schemas: dict[str, MappingSchema] = {}
+
+    def read(self, text: str, schema: str) -> GoldQuery:
+        """Read a gold query of the database with this (exact) schema.
+
+        Raises:
+            UntranslatableError: it is no query, names what the DDL lacks, or leaves room for two readings.
+        """
+        text = bare_query(text)
+        if schema in self._catalog.problems:
+            raise UntranslatableError(self._catalog.problems[schema])
+        raw = _parse(text)
+        tables = _tables(raw, self._catalog, schema)
+        _refuse_positions(raw)
+        _refuse_merged_columns(raw)
+        _refuse_wrong_owners(raw, tables)
+        tree = self._bind(raw, text, tables, schema)
+        if not tree.selects:
+            raise UntranslatableError("a query without columns")
+        if any(isinstance(select, exp.Star) or select.is_star for select in tree.selects):
+            raise UntranslatableError("a star whose columns are not sure")
+        keys, hidden = _sort_keys(tree)
+        return GoldQuery(text, tree, tables, len(tree.selects), bool(keys), keys, hidden, cut_of(tree))
+
+    def _bind(self, tree: exp.Query, text: str, tables: tuple[Table, ...], schema: str) -> exp.Query:
+        try:
+            bound = qualify(tree, schema=self._mapping(schema), dialect="oracle", quote_identifiers=False)
+        except SqlglotError as error:
+            # Binding changes the tree as far as it comes, so the text is read once more for the reason.
+            raise UntranslatableError(_wrong_name(_parse(text), tables, error)) from None
+        while isinstance(bound, exp.Subquery):
+            if any(value for name, value in bound.args.items() if name != "this"):
+                raise UntranslatableError("a query in parentheses with more behind it")
+            bound = bound.this
+        if not isinstance(bound, exp.Query):
+            raise UntranslatableError("the gold is not one query")
+        return bound
+
+    def _mapping(self, schema: str) -> MappingSchema:
+        if schema not in self._schemas:
+            tables: dict[str, object] = {
+                table.name: {column.name: column.type.text for column in table.columns.values()}
+                for table in self._catalog.of_schema(schema)
+            }
+            # The names are exact, and all of them are upper case or never named without quotes.
+            self._schemas[schema] = MappingSchema({schema: tables}, dialect="oracle", normalize=False)
+        return self._schemas[schema]
+
+
+def bare_query(text: str) -> str:
+    """A query without what stands around it: blanks, comments, the semicolon."""
+    tokens = [token for token in Lexer(text, "oracle") if not token.silent]
+    while tokens and tokens[-1].text == ";":
+        tokens.pop()
+    return text[tokens[0].offset : tokens[-1].end] if tokens else ""
+
+
+def _sort_keys(tree: exp.Query) -> tuple[tuple[int, ...], tuple[exp.Expr, ...]]:
+    """Where the keys of the outermost ORDER BY stand in the rows, and those that the rows do not show."""
+    order = tree.args.get("order")
+    # A query that aggregates without groups has one row: there is nothing to order.
+    if order is None or (isinstance(tree, exp.Select) and _has_one_row(tree)):
+        return (), ()
+    hidden: list[exp.Expr] = []
     keys = []
-    order = body.args.get("order")
-    for item in order.expressions if order else ():
-        found = output_position(item.this, body)
+    for item in order.expressions:
+        found = output_position(item.this, tree)
         if found is None:
-            if isinstance(body, exp.SetOperation) or body.args.get("distinct"):
+            if isinstance(tree, exp.SetOperation) or tree.args.get("distinct"):
                 raise UntranslatableError(
                     "it orders by what its rows do not show, though it removes duplicates"
                 )
-            found = len(selects) + len(hidden)
+            found = len(tree.selects) + len(hidden)
             hidden.append(item.this)
         keys.append(found)
-    return GoldQuery(
-        text,
-        body,
-        tables,
-        len(selects),
-        order is not None,
-        tuple(dict.fromkeys(keys)),
-        tuple(hidden),
-        cut_of(body),
+    return tuple(dict.fromkeys(keys)), tuple(hidden)
+
+
+def _has_one_row(select: exp.Select) -> bool:
+    if select.args.get("group"):
+        return False
+    return any(
+        aggregate.find_ancestor(exp.Select) is select and not isinstance(aggregate.parent, exp.Window)
+        for output in select.selects
+        for aggregate in output.find_all(exp.AggFunc)
     )
 
 
 def _parse(text: str) -> exp.Query:
-
     try:
         trees = sqlglot.parse(text, read="oracle")
     except SqlglotError:
@@ -123,6 +176,13 @@ def _tables(tree: exp.Query, catalog: Catalog, schema: str) -> tuple[Table, ...]
     return tuple(found.values())
 
 
+def _refuse_merged_columns(tree: exp.Query) -> None:
+    """USING and NATURAL merge columns, and put them first under a star."""
+    for join in tree.find_all(exp.Join):
+        if join.args.get("using") or join.args.get("method"):
+            raise UntranslatableError("a join that merges columns")
+
+
 def _refuse_positions(tree: exp.Query) -> None:
     """A number under GROUP BY is a constant to Oracle and a position to others."""
     for group in tree.find_all(exp.Group):
@@ -139,27 +199,17 @@ def _refuse_wrong_owners(tree: exp.Query, tables: tuple[Table, ...]) -> None:
             raise UntranslatableError(f"wrong column name: {column.sql('oracle')}")
 
 
-def _bind(tree: exp.Query, tables: tuple[Table, ...]) -> exp.Query:
-
-    schema: dict[str, dict[str, dict[str, str]]] = {}
-    for table in tables:
-        columns = {_quoted(column.name): column.type.text for column in table.columns.values()}
-        schema.setdefault(_quoted(table.schema), {})[_quoted(table.name)] = columns
-    try:
-        bound = qualify(tree, schema=schema, dialect="oracle", quote_identifiers=False)
-    except SqlglotError as error:
-        reason = str(error).splitlines()[0].partition(". Line:")[0].rstrip(".")
-        raise UntranslatableError(f"wrong column name: {reason}") from None
-    if not isinstance(bound, exp.Query):
-        raise UntranslatableError("the gold is not one query")
-    return bound
+def _wrong_name(tree: exp.Query, tables: tuple[Table, ...], error: SqlglotError) -> str:
+    """Why names could not be bound: the first column that no table has, else what the parser says."""
+    known = {name for table in tables for name in table.columns}
+    known |= {exact_name(alias.args["alias"]) for alias in tree.find_all(exp.Alias)}
+    for column in tree.find_all(exp.Column):
+        if isinstance(column.this, exp.Identifier) and exact_name(column.this) not in known:
+            return f"wrong column name: {column.sql('oracle')}"
+    return f"a name cannot be bound: {str(error).splitlines()[0].partition('. Line:')[0].rstrip('.')}"
 
 
-def _quoted(name: str) -> str:
-    return '"' + name + '"'
-
-
-def output_position(key: exp.Expression, query: exp.Query) -> int | None:
+def output_position(key: exp.Expr, query: exp.Query) -> int | None:
     """Which output of a bound query a sort key is, from 0; None where it is none of them.
 
     Raises:
@@ -203,9 +253,11 @@ def inner_cuts(gold: GoldQuery) -> list[tuple[exp.Query, Cut]]:
     """Queries inside the gold that cut without WITH TIES, so that chance may choose their rows.
 
     Raises:
-        UntranslatableError: one of them depends on the row around it, so that its ties cannot be looked at alone.
+        UntranslatableError: one depends on the row around it, so that its ties cannot be looked at alone.
     """
-    found = []
+    found: list[tuple[exp.Query, Cut]] = []
+    if all(fetch.parent is gold.tree for fetch in gold.tree.find_all(exp.Fetch)):
+        return found
     for scope in traverse_scope(gold.tree):
         query = scope.expression
         if query is gold.tree or not isinstance(query, exp.Query):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -13,9 +14,10 @@ import msgspec
 from pytest_plsqlbench.bench import task as task_module
 from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.task import Source, Task, UserError
+from pytest_plsqlbench.cachefolder import cache_root
 from pytest_plsqlbench.datasets import build, fixtures, native_schema, validation, yamlfile
 from pytest_plsqlbench.datasets.build import build_tasks
-from pytest_plsqlbench.datasets.cache import EntryCache, cache_root
+from pytest_plsqlbench.datasets.cache import EntryCache
 from pytest_plsqlbench.datasets.dataset import Dataset, at, check_unique, shown_path
 from pytest_plsqlbench.datasets.native_schema import NativeTask
 from pytest_plsqlbench.datasets.validation import Fault
@@ -26,15 +28,19 @@ _decode_native = msgspec.json.Decoder(NativeTask, float_hook=exact_number).decod
 _decode = msgspec.msgpack.Decoder(tuple[Task, ...]).decode
 
 
-def read_yaml(path: Path) -> Dataset:
+def read_yaml(path: Path, content: bytes | None = None) -> Dataset:
     """Read a file of one task.
+
+    Args:
+        path: of the file.
+        content: of the file, where it has been read already.
 
     Raises:
         UserError: what is wrong, with file, line and key.
     """
-    content = read_bytes(path)
-    cache = EntryCache(cache_root() / "tasks")
-    key = hashlib.sha256(_code_version() + content).hexdigest()
+    content = read_bytes(path) if content is None else content
+    cache = _cache_of(cache_root(), os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120 (faster)
+    key = hashlib.sha256(_code_version() + content).digest()
     tasks = _from_cache(cache, key)
     if tasks is None:
         tasks = _parse_task(content, path)
@@ -47,18 +53,23 @@ def read_yaml(path: Path) -> Dataset:
     return Dataset(tasks, _databases_beside(path))
 
 
-def read_jsonl(path: Path) -> Dataset:
+def read_jsonl(path: Path, content: bytes | None = None) -> Dataset:
     """Read a file of one task a line; empty lines do not count.
+
+    Args:
+        path: of the file.
+        content: of the file, where it has been read already.
 
     Raises:
         UserError: what is wrong, with file, line and key.
     """
-    content = read_bytes(path)
+    content = read_bytes(path) if content is None else content
     decode_utf8(content, path)
     tasks: list[Task] = []
+    name = shown_path(path)
     for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if line.strip():
-            tasks += _parse_line(line, path, at(path, number))
+            tasks += _parse_line(line, path, Source(name, number))
     check_unique(tasks)
     return Dataset(tuple(tasks), _databases_beside(path))
 
@@ -91,7 +102,14 @@ def _parse_task(content: bytes, path: Path) -> tuple[Task, ...]:
         raise UserError(str(fault), document.source(fault.keys)) from None
 
 
-def _from_cache(cache: EntryCache, key: str) -> tuple[Task, ...] | None:
+@functools.lru_cache(maxsize=256)
+def _cache_of(root: Path, folder: str) -> EntryCache:
+    """The cache of the task files of a folder."""
+    name = hashlib.sha256(folder.encode(errors="surrogateescape")).hexdigest()[:24]
+    return EntryCache(root / "tasks" / name)
+
+
+def _from_cache(cache: EntryCache, key: bytes) -> tuple[Task, ...] | None:
     entry = cache.get(key)
     if entry is None:
         return None

@@ -55,6 +55,7 @@ class NativeVariant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference: str | None = None
     attachments: tuple[NativeAttachment, ...] | None = None
     turns: tuple[NativeTurn, ...] | None = None
+    setup: str | tuple[str, ...] | None = None
 
 
 class NativeVariants(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""Gold queries as Oracle plays them: the published text, with hidden sort keys spliced in where rows lack them.
+"""Gold queries as Oracle plays them: the published text, with the sort keys that its rows lack spliced in.
 
 The text is cut at tokens and never generated anew, so what is played stays what was published.
 """

@@ -98,7 +98,7 @@ def _number(text: str, name: str, sizes: list[str]) -> OracleType | None:
     return OracleType(text, "number", precision=precision, scale=scale) if 0 <= scale <= precision else None
 
 
-def exact_name(identifier: exp.Expression) -> str:
+def exact_name(identifier: exp.Expr) -> str:
     """An identifier as Oracle stores it: upper case unless quoted."""
     return identifier.name if identifier.args.get("quoted") else identifier.name.upper()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 
 from pytest_plsqlbench.bench.task import Dialect
 from pytest_plsqlbench.datasets.oracle_types import OracleType
@@ -14,6 +14,8 @@ Given = str | Decimal | datetime | None
 
 _NUMBER_DIGITS = 38
 """Digits that a NUMBER surely keeps."""
+_EXACT = Context(prec=2 * 126 + _NUMBER_DIGITS)
+"""Decimal's default context would round what it computes."""
 _LITERAL_BYTES = 4000
 """Longest text literal of Oracle, in bytes, with standard string size."""
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
@@ -23,15 +25,30 @@ class MisfitError(ValueError):
     """A value that its column does not take; the message is the reason."""
 
 
-def converter(kind: OracleType, dialect: Dialect) -> Callable[[Given], str | None]:
-    """What turns a given value into the text that the column stores; None is NULL, as empty text is to Oracle.
+def converter(kind: OracleType, dialect: Dialect, *, required: bool = False) -> Callable[[Given], str | None]:
+    """What turns a given value into the text that the column stores; None is NULL, as '' is to Oracle.
 
-    Numbers are written plainly, moments as ``YYYY-MM-DD HH:MM:SS[.ffffff]``, dates without their time where it is
-    midnight. In PostgreSQL, CHAR values are kept without trailing blanks, and a DATE has no time.
+    Numbers are written plainly, moments as ``YYYY-MM-DD HH:MM:SS[.ffffff]``, dates without their time where
+    it is midnight. In PostgreSQL, CHAR values are kept without trailing blanks, and a DATE has no time.
 
     Raises (when called):
-        MisfitError: the column does not take the value, or would change it.
+        MisfitError: the column does not take the value, would change it, or is ``required`` and gets NULL.
     """
+    store = _of_family(kind, dialect)
+    return _required(store) if required else store
+
+
+def _required(store: Callable[[Given], str | None]) -> Callable[[Given], str]:
+    def convert(value: Given) -> str:
+        stored = store(value)
+        if stored is None:
+            raise MisfitError("may not be NULL")
+        return stored
+
+    return convert
+
+
+def _of_family(kind: OracleType, dialect: Dialect) -> Callable[[Given], str | None]:
     match kind.family:
         case "number":
             return lambda value: _number(value, kind)
@@ -56,13 +73,10 @@ def _number(value: Given, kind: OracleType) -> str | None:
     if number is None:
         raise MisfitError(f"{value!r} is not a number")
     if kind.precision is not None:
-        scaled = number.scaleb(kind.scale or 0)
-        if scaled != scaled.to_integral_value() or abs(scaled) >= Decimal(10) ** kind.precision:
+        scaled = _EXACT.scaleb(number, kind.scale or 0)
+        if scaled != scaled.to_integral_value() or scaled.copy_abs() >= Decimal(10) ** kind.precision:
             raise MisfitError(f"{value} does not fit {kind.text}")
-    elif (
-        len(number.as_tuple().digits) > _NUMBER_DIGITS
-        and len(number.normalize().as_tuple().digits) > _NUMBER_DIGITS
-    ):
+    elif len(_EXACT.normalize(number).as_tuple().digits) > _NUMBER_DIGITS:
         raise MisfitError(f"{value} has more digits than a NUMBER keeps")
     return plain_number(number)
 

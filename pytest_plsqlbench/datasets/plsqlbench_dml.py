@@ -1,8 +1,8 @@
 """PLSQLBench's rows: files of Oracle INSERT statements, read into typed rows and written.
 
 Two forms are read: one JSON object ``{"tables": {NAME: {"insert_statements": […]}}}``, and JSON lines
-``{"db_id", "table", "sql"}`` or ``{"db_id", "table", "insert_statements"}``. The table that rows belong to is the
-one their statement names, never the key: in the published file tables of one name share a key.
+``{"db_id", "table", "sql"}`` or ``{"db_id", "table", "insert_statements"}``. The table that rows belong to is
+the one their statement names, never the key: in the published file tables of one name share a key.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 import msgspec
 
@@ -46,19 +46,20 @@ class Insert:
     text: str
     place: str
     """Where it stands, for messages."""
+    path: Path
+    """The file."""
 
 
 class DmlFile:
-    """The INSERT statements of a file, by table; rows are parsed when they are asked for."""
+    """The INSERT statements of one or more files, by table; rows are parsed when they are asked for."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, *paths: Path) -> None:
         self._inserts: dict[tuple[str, str], list[Insert]] = {}
-        for database, place, text in _statements(path):
-            insert = _head(path, database, place, text)
-            self._inserts.setdefault((insert.schema or (database or "").upper(), insert.table), []).append(
-                insert
-            )
+        for path in paths:
+            for database, place, text in _statements(path):
+                insert = _head(path, place, text)
+                key = (insert.schema or (database or "").upper(), insert.table)
+                self._inserts.setdefault(key, []).append(insert)
 
     def tables(self) -> Iterator[tuple[str, str]]:
         """(schema, table) of all statements, exact."""
@@ -75,19 +76,20 @@ class DmlFile:
         """Rows of a table, values in the order of its columns.
 
         Raises (while iterating):
-            UserError: a statement that is not a plain multi-row INSERT, or a value that its column does not take.
+            UserError: a statement is no plain multi-row INSERT, or a column does not take a value.
         """
         order = {name: index for index, name in enumerate(table.columns)}
-        makers = [converter(column.type, dialect) for column in table.columns.values()]
+        required = table.required
+        makers = [converter(c.type, dialect, required=c.name in required) for c in table.columns.values()]
         number = 0
         for insert in self._inserts.get((table.schema, table.name), ()):
-            reader = _InsertReader(insert, at(self.path))
+            reader = _InsertReader(insert, at(insert.path))
             names = reader.columns() or list(table.columns)
-            unknown = [name for name in names if name not in order]
-            if unknown or len(set(names)) < len(names):
-                raise reader.error(
-                    f"names the column {unknown[0] if unknown else names[0]}, which is not once there"
-                )
+            for name in names:
+                if name not in order or names.count(name) > 1:
+                    raise reader.error(f"names the column {name}, which is not once there")
+            if missing := required.difference(names):
+                raise reader.error(f"does not name the column {min(missing)}, which may not be NULL")
             places = [order[name] for name in names]
             for values in reader.values():
                 number += 1
@@ -115,14 +117,14 @@ def _statements(path: Path) -> Iterator[tuple[str | None, str, str]]:
         return
     for source, record in json_lines(path):
         database, table = record.get("db_id"), record.get("table")
-        texts = [record["sql"]] if "sql" in record else record.get("insert_statements")
-        if not isinstance(database, str) or not isinstance(table, str) or not _all_text(texts):
+        texts: object = [record["sql"]] if "sql" in record else record.get("insert_statements")
+        if not (isinstance(database, str) and isinstance(table, str) and _all_text(texts)):
             raise UserError("is neither {'tables': …} nor a row with db_id, table and sql", source)
-        for number, text in enumerate(texts or (), 1):
+        for number, text in enumerate(texts, 1):
             yield database, f"line {source.line}, statement {number}", text
 
 
-def _table_form(path: Path, tables: Any) -> Iterator[tuple[str | None, str, str]]:
+def _table_form(path: Path, tables: object) -> Iterator[tuple[str | None, str, str]]:
     if not isinstance(tables, dict):
         raise UserError("'tables' is not an object", at(path))
     for name, entry in tables.items():
@@ -134,14 +136,13 @@ def _table_form(path: Path, tables: Any) -> Iterator[tuple[str | None, str, str]
             yield database if isinstance(database, str) else None, f"table {name}, statement {number}", text
 
 
-def _all_text(texts: Any) -> bool:
+def _all_text(texts: object) -> TypeGuard[list[str]]:
     return isinstance(texts, list) and all(isinstance(text, str) for text in texts)
 
 
-def _head(path: Path, database: str | None, place: str, text: str) -> Insert:
-    reader = _InsertReader(Insert(None, "", text, place), at(path))
-    del database
-    return Insert(*reader.target, text, place)
+def _head(path: Path, place: str, text: str) -> Insert:
+    reader = _InsertReader(Insert(None, "", text, place, path), at(path))
+    return Insert(*reader.target, text, place, path)
 
 
 class _InsertReader:
@@ -240,7 +241,7 @@ class _InsertReader:
             raise self.error(f"{word.text} of {text!r} is not read")
         return moment
 
-    # ---- tokens ----------------------------------------------------------------------------------------------
+    # ---- tokens ----------------------------------------------------------------------------------
 
     def _is(self, text: str) -> bool:
         return self._token is not None and self._token.kind == "punct" and self._token.text == text

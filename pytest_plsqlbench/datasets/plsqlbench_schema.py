@@ -1,8 +1,8 @@
 """PLSQLBench's schema files: Oracle DDL rows, replayed into tables that can be rendered for PostgreSQL.
 
-A row is ``{"db_id", "table", "sql"}`` with one statement; rows are played in file order. Only the structure that
-the last statement leaves counts: columns, types, NOT NULL, primary keys. Defaults and foreign keys are not kept:
-rows always name every column, and the published rows do not satisfy every foreign key.
+A row is ``{"db_id", "table", "sql"}`` with one statement; rows are played in file order. Only the structure
+that the last statement leaves counts: columns, types, NOT NULL, primary keys. Defaults and foreign keys are
+not kept: rows always name every column, and published rows do not satisfy every foreign key.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import sqlglot
@@ -21,12 +22,14 @@ from pytest_plsqlbench.bench.task import Source
 from pytest_plsqlbench.datasets.oracle_types import (
     OracleType,
     exact_name,
+    exact_word,
     fits_postgres,
     oracle_type,
     postgres_name,
     postgres_quoted,
 )
 from pytest_plsqlbench.datasets.textfile import json_lines, text_fields
+from pytest_plsqlbench.sql.lexer import Lexer
 
 
 @dataclass(slots=True)
@@ -51,6 +54,11 @@ class Table:
     """The ``db_id`` of its rows."""
     foreign_keys: int = 0
     """How many it declares; they are not kept."""
+
+    @property
+    def required(self) -> frozenset[str]:
+        """Columns that may not be NULL."""
+        return frozenset(c.name for c in self.columns.values() if c.not_null) | set(self.primary_key)
 
     @property
     def qualified(self) -> str:
@@ -103,7 +111,7 @@ def read_ddl(path: Path, schemas: Iterable[str] | None = None) -> list[DdlRow]:
 
 
 def replay(rows: Iterable[DdlRow]) -> Catalog:
-    """Play DDL rows in order. A statement that is not understood marks its table or schema, nothing is guessed."""
+    """Play DDL rows in order. A statement that is not understood marks its schema; nothing is guessed."""
     catalog = Catalog()
     with _quiet_parser():
         for row in rows:
@@ -130,7 +138,7 @@ def postgres_problem(table: Table) -> str | None:
 
 
 def postgres_ddl(table: Table) -> str:
-    """``CREATE TABLE`` for PostgreSQL of a table without ``postgres_problem``. Without the key: rows come first."""
+    """``CREATE TABLE`` for PostgreSQL, without the key, of a table that has no ``postgres_problem``."""
     lines = [
         f"  {postgres_quoted(column.name)} {column.type.postgres()}{' NOT NULL' if column.not_null else ''}"
         for column in table.columns.values()
@@ -144,7 +152,8 @@ def postgres_key(table: Table) -> str | None:
     if not table.primary_key:
         return None
     columns = ", ".join(map(postgres_quoted, table.primary_key))
-    return f"ALTER TABLE {postgres_quoted(table.schema)}.{postgres_quoted(table.name)} ADD PRIMARY KEY ({columns})"
+    name = f"{postgres_quoted(table.schema)}.{postgres_quoted(table.name)}"
+    return f"ALTER TABLE {name} ADD PRIMARY KEY ({columns})"
 
 
 @contextmanager
@@ -163,6 +172,22 @@ class _NotUnderstoodError(Exception):
     """A statement, or a part of one, has no known effect on the tables."""
 
 
+_HARMLESS = (
+    ("COMMENT", "ON"),
+    ("CREATE", "INDEX"),
+    ("CREATE", "UNIQUE", "INDEX"),
+    ("CREATE", "BITMAP", "INDEX"),
+    ("CREATE", "SEQUENCE"),
+)
+
+
+def _leaves_tables_alone(sql: str) -> bool:
+    """Whether a statement is of a kind that changes no table."""
+    tokens = (token.value for token in Lexer(sql, "oracle") if not token.silent)
+    words = tuple(islice(tokens, max(map(len, _HARMLESS))))
+    return any(words[: len(start)] == start for start in _HARMLESS)
+
+
 class _Replay:
     """Plays one row on a catalog."""
 
@@ -173,29 +198,29 @@ class _Replay:
         """Of the table that the statement is about."""
 
     def play(self) -> None:
-
         try:
-            tree = sqlglot.parse_one(self.row.sql, read="oracle")
-            match tree:
-                case exp.Create(kind="TABLE"):
-                    self._create(tree)
-                case exp.Alter(kind="TABLE"):
-                    self._alter(tree)
-                case exp.Drop(kind="TABLE"):
-                    for name in tree.args["tables"]:
-                        self.catalog.tables.pop(self._key(name), None)
-                case exp.Command():
-                    self._modify()
-                case exp.Comment() | exp.Create(kind="INDEX" | "SEQUENCE"):
-                    pass
-                case _:
-                    raise _NotUnderstoodError
+            if not _leaves_tables_alone(self.row.sql):
+                self._effect(sqlglot.parse_one(self.row.sql, read="oracle"))
         except (SqlglotError, _NotUnderstoodError):
             reason = f"the DDL statement at {self.row.source} is not understood"
             self.catalog.problems.setdefault(self.row.database.upper(), reason)
         self.catalog.statements.setdefault(self.schema, []).append(self.row)
 
-    def _key(self, node: exp.Expression) -> tuple[str, str]:
+    def _effect(self, tree: exp.Expr) -> None:
+        match tree:
+            case exp.Create() if tree.kind == "TABLE":
+                self._create(tree)
+            case exp.Alter() if tree.kind == "TABLE":
+                self._alter(tree)
+            case exp.Drop() if tree.args.get("kind") == "TABLE":
+                for name in tree.args["tables"]:
+                    self.catalog.tables.pop(self._key(name), None)
+            case exp.Command():
+                self._modify()
+            case _:
+                raise _NotUnderstoodError
+
+    def _key(self, node: exp.Expr) -> tuple[str, str]:
         if not isinstance(node, exp.Table) or node.args.get("catalog"):
             raise _NotUnderstoodError
         schema = exact_name(node.args["db"]) if node.args.get("db") else self.row.database.upper()
@@ -271,7 +296,7 @@ class _Replay:
                 case _:
                     raise _NotUnderstoodError
 
-    def _constraint(self, table: Table, part: exp.Expression) -> None:
+    def _constraint(self, table: Table, part: exp.Expr) -> None:
         for item in part.expressions if isinstance(part, exp.Constraint) else [part]:
             match item:
                 case exp.PrimaryKey():
@@ -292,10 +317,8 @@ class _Replay:
         if words[:2] != ["ALTER", "TABLE"] or "MODIFY" not in words:
             raise _NotUnderstoodError
         at = words.index("MODIFY")
-        name = sqlglot.parse_one(
-            self.row.sql[tokens[2].start : tokens[at - 1].end + 1], into=exp.Table, read="oracle"
-        )
-        table = self._table(self._key(name))
+        owner = self.row.sql[tokens[2].start : tokens[at - 1].end + 1]
+        table = self._table(self._key(sqlglot.parse_one(owner, into=exp.Table, read="oracle")))
         rest = tokens[at + 1 :]
         if rest and rest[0].text == "(" and rest[-1].text == ")":
             rest = rest[1:-1]
@@ -303,10 +326,8 @@ class _Replay:
             tuple(token.text.upper() for token in rest[1:])
         )
         if nullable is not None:
-            column = sqlglot.parse_one(
-                self.row.sql[rest[0].start : rest[0].end + 1], into=exp.Column, read="oracle"
-            )
-            self._column(table, exact_name(column.this)).not_null = nullable
+            name = self.row.sql[rest[0].start : rest[0].end + 1]
+            self._column(table, exact_word(name)).not_null = nullable
             return
         if not rest:
             raise _NotUnderstoodError

@@ -190,7 +190,7 @@ def _why(prediction: Prediction, tasks: Iterable[Task]) -> str:
                 by_id.setdefault(turn.id, []).append((task, turn))
     found = by_id.get(prediction.id)
     if found is None:
-        close = difflib.get_close_matches(prediction.id, by_id, n=3)
+        close = difflib.get_close_matches(prediction.id, by_id, n=3, cutoff=0.75)
         choice = f"; did you mean {' or '.join(repr(word) for word in close)}?" if close else ""
         return f"there is no task {prediction.id!r}{choice}"
     here = [(task, turn) for task, turn in found if prediction.dialect in {None, task.dialect}]

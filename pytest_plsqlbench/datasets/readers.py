@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ from pytest_plsqlbench.datasets.dataset import Dataset, at, join
 
 _HEAD = 65_536
 """Bytes of a file that decide what it is (a published record can be tens of kilobytes long)."""
+
+_NATIVE_KEYS = re.compile(rb"^(?:\xef\xbb\xbf)?(id|subset|variants)[ \t]*:", re.MULTILINE)
 
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "build", "dist", "venv"})
 
@@ -24,101 +27,124 @@ class Reader:
     """As messages call it."""
     suffixes: frozenset[str]
     """Lower-case file suffixes, with the dot."""
-    recognises: Callable[[Path, bytes], bool]
-    """Whether a file of this path and this beginning is of the format; looks at the text, parses nothing."""
-    read: Callable[[Path], Dataset]
+    recognises: Callable[[bytes], bool]
+    """Whether a file of this beginning is of the format; looks at the text, parses nothing."""
+    read: Callable[[Path, bytes | None], Dataset]
+    """Reads a file. Its content is given where it is known already, None where it is not."""
 
 
 def _first_line(head: bytes) -> bytes:
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
 
 
-def _is_native_yaml(path: Path, head: bytes) -> bool:
-    del path
-    lines = head.removeprefix(b"\xef\xbb\xbf").splitlines()
-    keys = {line.partition(b":")[0].rstrip() for line in lines if b":" in line}
-    return len(keys & {b"id", b"subset", b"variants"}) >= 2
+def _is_native_yaml(head: bytes) -> bool:
+    return len(set(_NATIVE_KEYS.findall(head))) >= 2
 
 
-def _is_native_jsonl(path: Path, head: bytes) -> bool:
-    del path
+def _is_native_jsonl(head: bytes) -> bool:
     line = _first_line(head)
     return line.startswith(b"{") and b'"variants"' in line
 
 
-def _is_spider(path: Path, head: bytes) -> bool:
-    del path
+def _is_spider(head: bytes) -> bool:
     line = _first_line(head)
     return line.startswith(b"{") and b'"gold_sql_query"' in line and b'"db_id"' in line
 
 
-def _is_later(path: Path, head: bytes) -> bool:
-    del path
+def _is_spider2(head: bytes) -> bool:
     line = _first_line(head)
-    if not line.startswith(b"{"):
-        return False
-    return (b'"reference_answer"' in line and b'"tests"' in line) or (
-        b'"canonical_solution_py"' in line and b'"test_py"' in line
-    )
+    return line.startswith(b"{") and b'"reference_answer"' in line and b'"tests"' in line
 
 
-def _read_yaml(path: Path) -> Dataset:
+def _is_mbpp(head: bytes) -> bool:
+    line = _first_line(head)
+    return line.startswith(b"{") and b'"type_ddl_info"' in line and b'"test"' in line
+
+
+def _read_yaml(path: Path, content: bytes | None) -> Dataset:
     from pytest_plsqlbench.datasets.native import read_yaml  # noqa: PLC0415 (only where such files are read)
 
-    return read_yaml(path)
+    return read_yaml(path, content)
 
 
-def _read_jsonl(path: Path) -> Dataset:
+def _read_jsonl(path: Path, content: bytes | None) -> Dataset:
     from pytest_plsqlbench.datasets.native import read_jsonl  # noqa: PLC0415
 
-    return read_jsonl(path)
+    return read_jsonl(path, content)
 
 
-def _read_spider(path: Path) -> Dataset:
+def _read_spider(path: Path, content: bytes | None) -> Dataset:
+    del content
     from pytest_plsqlbench.datasets.spider import read_spider  # noqa: PLC0415
 
     return read_spider(path)
 
 
-def _read_later(path: Path) -> Dataset:
-    note = f"{at(path)}: not graded: this release reads PLSQLBench's Spider-PLSQL, not its other subsets"
-    return Dataset((), notes=(note,))
+def _read_spider2(path: Path, content: bytes | None) -> Dataset:
+    del content
+    from pytest_plsqlbench.datasets.spider2 import read_spider2  # noqa: PLC0415
+
+    return read_spider2(path)
+
+
+def _read_mbpp(path: Path, content: bytes | None) -> Dataset:
+    del content
+    from pytest_plsqlbench.datasets.mbpp import read_mbpp  # noqa: PLC0415
+
+    return read_mbpp(path)
 
 
 READERS: tuple[Reader, ...] = (
     Reader("native YAML", frozenset({".yaml", ".yml"}), _is_native_yaml, _read_yaml),
     Reader("native JSONL", frozenset({".jsonl"}), _is_native_jsonl, _read_jsonl),
     Reader("PLSQLBench Spider-PLSQL", frozenset({".jsonl"}), _is_spider, _read_spider),
-    Reader("PLSQLBench, other subsets", frozenset({".jsonl"}), _is_later, _read_later),
+    Reader("PLSQLBench Spider2", frozenset({".jsonl"}), _is_spider2, _read_spider2),
+    Reader("PLSQLBench MBPP-PLSQL", frozenset({".jsonl"}), _is_mbpp, _read_mbpp),
 )
 """In the order in which they are asked."""
 
 
 def reader_of(path: Path) -> Reader | None:
     """The reader of a file, None where no format fits it or it cannot be opened."""
+    return _recognise(path)[0]
+
+
+def _recognise(path: Path) -> tuple[Reader | None, bytes | None]:
+    """The reader of a file, and the content where the file was short enough to be read in passing."""
     suffix = path.suffix.lower()
     readers = [reader for reader in READERS if suffix in reader.suffixes]
     if not readers:
-        return None
+        return None, None
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except OSError:
-        return None
-    return next((reader for reader in readers if reader.recognises(path, head)), None)
+        return None, None
+    reader = next((reader for reader in readers if reader.recognises(head)), None)
+    return reader, head if len(head) < _HEAD else None
 
 
 def task_files(folder: Path) -> Iterator[Path]:
-    """Files of tasks below a folder, sorted by path; hidden folders and folders of databases are left out."""
-    entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    """Files below a folder that may hold tasks, sorted; hidden folders and databases are left out."""
+    return _walk(folder, frozenset())
+
+
+def _walk(folder: Path, above: frozenset[str]) -> Iterator[Path]:
+    real = os.path.realpath(folder)
+    if real in above:  # a link that leads back
+        return
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", at(folder)) from None
     for entry in entries:
         if entry.name.startswith("."):
             continue
         path = Path(entry.path)
         if entry.is_dir():
             if not ignored_folder(path):
-                yield from task_files(path)
-        elif reader_of(path):
+                yield from _walk(path, above | {real})
+        elif entry.is_file():
             yield path
 
 
@@ -142,23 +168,9 @@ def load_path(path: Path) -> Dataset:
         UserError: what is wrong, with file and line.
     """
     if path.is_dir():
-        return join(load_file(file) for file in task_files(path))
+        found = ((file, *_recognise(file)) for file in task_files(path))
+        return join(reader.read(file, content) for file, reader, content in found if reader is not None)
     return join([load_file(path)])
-
-
-def read_file(path: Path, *, named: bool) -> Dataset | None:
-    """Read the tasks of one file met on a walk, or named by the user.
-
-    Returns:
-        None where the file is of no known format and was not named.
-
-    Raises:
-        UserError: what is wrong, with file and line.
-    """
-    if named:
-        return load_file(path)
-    reader = reader_of(path)
-    return None if reader is None else reader.read(path)
 
 
 def load_file(path: Path) -> Dataset:
@@ -167,17 +179,17 @@ def load_file(path: Path) -> Dataset:
     Raises:
         UserError: what is wrong, with file and line.
     """
-    reader = reader_of(path)
+    reader, content = _recognise(path)
     if reader is not None:
-        return reader.read(path)
+        return reader.read(path, content)
     try:
         path.open("rb").close()
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", at(path)) from None
     suffix = path.suffix.lower()
     if suffix in {".yaml", ".yml"}:
-        return _read_yaml(path)
-    known = ", ".join(f"{reader.name} ({'/'.join(sorted(reader.suffixes))})" for reader in READERS[:3])
+        return _read_yaml(path, None)
+    known = ", ".join(f"{reader.name} ({'/'.join(sorted(reader.suffixes))})" for reader in READERS)
     raise UserError(f"is not a file of tasks; formats that are read: {known}", at(path))
 
 

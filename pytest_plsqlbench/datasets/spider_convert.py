@@ -1,7 +1,7 @@
 """The published Oracle conversion of Spider, turned into a dataset folder in PLSQLBench's own layout.
 
-Input: pairs ``{"db_name", "question", "query"}``, DDL rows ``{"db_id", "table", "sql"}`` and the original rows
-``{"db_id", "table", "columns", "rows"}``, one line a table. Output: ``datasets/spider/spider1.jsonl``,
+Input: pairs ``{"db_name", "question", "query"}``, DDL rows ``{"db_id", "table", "sql"}`` and the original
+rows ``{"db_id", "table", "columns", "rows"}``, one line a table. Output: ``datasets/spider/spider1.jsonl``,
 ``schema/spider/spider_ddl.jsonl`` and ``schema/spider/spider_dml.json``.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from pytest_plsqlbench.bench.task import Source, UserError
 from pytest_plsqlbench.datasets.dataset import at
-from pytest_plsqlbench.datasets.gold_query import UntranslatableError, read_gold
+from pytest_plsqlbench.datasets.gold_query import GoldReader, UntranslatableError, bare_query
 from pytest_plsqlbench.datasets.oracle_gold import to_oracle
 from pytest_plsqlbench.datasets.oracle_types import OracleType
 from pytest_plsqlbench.datasets.oracle_values import Given, MisfitError, converter, literal
@@ -69,12 +69,8 @@ def convert_spider(
         raise UserError("holds no pairs", at(pairs[0]))
     statements = read_ddl(ddl, {pair.database for pair in asked})
     catalog = replay(statements)
-    for pair in asked:
-        if not catalog.of_schema(pair.database.upper()):
-            raise UserError(
-                f"the DDL file {ddl} has no tables of the database {pair.database!r}", pair.source
-            )
     done = Conversion(tasks=len(asked), databases=len({pair.database for pair in asked}))
+    _check_databases(asked, catalog, ddl, done)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as temporary:
@@ -96,22 +92,33 @@ def read_pairs(path: Path) -> list[Pair]:
     Raises:
         UserError: a line is not a pair.
     """
-    found = []
+    pairs = []
     for source, record in json_lines(path):
-        found.append(Pair(*text_fields(record, ("db_name", "question", "query"), source), source))
-    return found
+        database, question, query = text_fields(record, ("db_name", "question", "query"), source)
+        pairs.append(Pair(database, question, query, source))
+    return pairs
 
 
-# ---- tasks ---------------------------------------------------------------------------------------------------
+def _check_databases(pairs: Sequence[Pair], catalog: Catalog, ddl: Path, done: Conversion) -> None:
+    unknown = [pair for pair in pairs if not catalog.of_schema(pair.database.upper())]
+    if len(unknown) == len(pairs):
+        raise UserError(f"{ddl} has no tables of the database {pairs[0].database!r}", pairs[0].source)
+    for name in dict.fromkeys(pair.database for pair in unknown):
+        count = sum(pair.database == name for pair in unknown)
+        done.remarks.append(f"{at(ddl)}: no tables of {name}; its {count} tasks cannot be graded")
+
+
+# ---- tasks ---------------------------------------------------------------------------------------
 
 
 def _task_rows(pairs: Sequence[Pair], catalog: Catalog) -> Iterator[dict[str, object]]:
+    golds = GoldReader(catalog)
     numbers: dict[str, int] = {}
     for pair in pairs:
-        # The release numbers its tasks through; ids of our own keep its predictions from meeting other questions.
+        # Not the release's running numbers: its predictions must not meet other questions here.
         number = numbers[pair.database] = numbers.get(pair.database, -1) + 1
-        query = pair.query.strip().removesuffix(";").rstrip()
-        tables, answer = _reference(query, catalog, pair.database.upper())
+        query = bare_query(pair.query)
+        tables, answer = _reference(query, golds, pair.database.upper())
         yield {
             "instance_id": f"spider_{pair.database.lower()}_{number:03}",
             "db_id": pair.database,
@@ -122,10 +129,10 @@ def _task_rows(pairs: Sequence[Pair], catalog: Catalog) -> Iterator[dict[str, ob
         }
 
 
-def _reference(query: str, catalog: Catalog, schema: str) -> tuple[list[str], str]:
+def _reference(query: str, golds: GoldReader, schema: str) -> tuple[list[str], str]:
     """The tables that a gold reads, and a program that prints its rows; empty where the gold is broken."""
     try:
-        gold = read_gold(query, catalog, schema)
+        gold = golds.read(query, schema)
         to_oracle(gold)
     except UntranslatableError:
         return [], ""
@@ -137,7 +144,7 @@ def _ddl_rows(statements: Sequence[DdlRow]) -> Iterator[dict[str, object]]:
         yield {"db_id": row.database, "table": row.table, "sql": row.sql}
 
 
-# ---- rows ----------------------------------------------------------------------------------------------------
+# ---- rows ----------------------------------------------------------------------------------------
 
 
 def _dml(
@@ -169,9 +176,10 @@ def _dml(
                 "source_database": name,
                 "total_rows": rows.written,
             }
-    for table in catalog.tables.values():
-        if table.schema in wanted and (table.schema, table.name) not in seen:
-            done.remarks.append(f"{table.qualified}: no rows are given")
+    for schema, name in wanted.items():
+        tables_of = [table.name for table in catalog.of_schema(schema)]
+        if empty := [table for table in tables_of if (schema, table) not in seen]:
+            done.remarks.append(f"{name}: no rows are given for {', '.join(empty)}")
     done.rows = sum(counts.values())
     metadata = {
         "database_type": "oracle",
@@ -190,16 +198,19 @@ class _TableRows:
         self.written = 0
         self._source = source
         self._done = done
-        self._rows = record.get("rows")
+        rows = record.get("rows")
         names = record.get("columns")
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise UserError("needs a list of texts under the key 'columns'", source)
-        if not isinstance(self._rows, list):
+        if not isinstance(rows, list):
             raise UserError("needs a list of rows under the key 'rows'", source)
+        self._rows = rows
         self._names = [name.upper() for name in names]
         for name in self._names:
             if name not in table.columns:
                 raise UserError(f"the column {name} is not in the DDL of {table.qualified}", source)
+        if missing := table.required.difference(self._names):
+            raise UserError(f"lacks the column {min(missing)}, which may not be NULL", source)
         declared = record.get("sqlite_types")
         self._declared = (
             declared if isinstance(declared, list) and len(declared) == len(names) else [""] * len(names)
@@ -221,7 +232,11 @@ class _TableRows:
 
     def _literals(self) -> Iterator[str]:
         kinds = [self.table.columns[name].type for name in self._names]
-        makers = [converter(kind, "oracle") for kind in kinds]
+        required = self.table.required
+        makers = [
+            converter(kind, "oracle", required=name in required)
+            for kind, name in zip(kinds, self._names, strict=True)
+        ]
         for number, row in enumerate(self._rows, 1):
             if not isinstance(row, list) or len(row) != len(kinds):
                 raise UserError(f"row {number} is not a list of {len(kinds)} values", self._source)
@@ -229,7 +244,6 @@ class _TableRows:
             try:
                 for place, given in enumerate(row):
                     values.append(makers[place](_given(given, kinds[place], str(self._declared[place]))))
-                    self._check_null(place, values[-1])
                 self._check_key(values)
             except MisfitError as misfit:
                 name = f", {self._names[len(values)]}" if len(values) < len(kinds) else ""
@@ -239,13 +253,8 @@ class _TableRows:
             self.written += 1
             yield "(" + ", ".join(map(literal, values, kinds)) + ")"
 
-    def _check_null(self, place: int, value: str | None) -> None:
-        name = self._names[place]
-        if value is None and (self.table.columns[name].not_null or name in self.table.primary_key):
-            raise MisfitError(f"{name} may not be NULL")
-
     def _check_key(self, values: list[str | None]) -> None:
-        if not self.table.primary_key or not set(self.table.primary_key) <= set(self._names):
+        if not self.table.primary_key:
             return
         key = tuple(values[self._names.index(name)] for name in self.table.primary_key)
         if key in self._keys:
@@ -254,7 +263,7 @@ class _TableRows:
 
 
 def _given(value: Any, kind: OracleType, declared: str) -> Given:
-    """A JSON value as what the column is given. SQLite's numbers in a text column keep their spelling there."""
+    """A JSON value as what the column is given; a number in a text column keeps its spelling."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | None):
         raise MisfitError(f"{json.dumps(value)} is neither text nor number nor null")
     if kind.family == "number":
@@ -264,7 +273,7 @@ def _given(value: Any, kind: OracleType, declared: str) -> Given:
     return value if value is None or isinstance(value, str) else repr(value)
 
 
-# ---- files ---------------------------------------------------------------------------------------------------
+# ---- files ---------------------------------------------------------------------------------------
 
 
 def _write_lines(path: Path, rows: Iterator[dict[str, object]]) -> None:

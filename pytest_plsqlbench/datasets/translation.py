@@ -1,15 +1,15 @@
 """Gold queries from Oracle's SQL to PostgreSQL's, exactly or not at all.
 
-The PostgreSQL query is built anew from the parsed one, node by node. Only node types and arguments that have a
-builder here can get through, so nothing is carried over that was not thought of. The claim of each builder: where
-Oracle returns rows, PostgreSQL returns the same rows over the same data, or raises. Everything else raises
+The PostgreSQL query is built anew from the parsed one, node by node. Only node types and arguments that have
+a builder can get through, so nothing is carried over that was not thought of. The claim of each builder:
+where Oracle returns rows, PostgreSQL returns the same rows over the same data, or raises. All else raises
 ``UntranslatableError`` with the reason. docs/spider.md lists what is translated, and why it is equal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -22,7 +22,9 @@ from pytest_plsqlbench.datasets.gold_query import (
 )
 from pytest_plsqlbench.datasets.oracle_types import Family, exact_name, fits_postgres, postgres_name
 from pytest_plsqlbench.datasets.plsqlbench_schema import Table, postgres_problem
-from pytest_plsqlbench.datasets.translation_values import Kind, Value, ValueBuilder, only, ordered, same_kind
+from pytest_plsqlbench.datasets.translation_scopes import Built, Scope
+from pytest_plsqlbench.datasets.translation_types import ColumnKind, Kind, Value, only, ordered, same_column
+from pytest_plsqlbench.datasets.translation_values import ValueBuilder
 
 _KINDS: dict[Family, Kind] = {
     "number": "number",
@@ -33,6 +35,10 @@ _KINDS: dict[Family, Kind] = {
     "timestamp": "timestamp",
 }
 
+_SELECT_PARTS = (
+    *("expressions", "from_", "joins", "where", "group", "having", "distinct", "order", "limit"),
+    "hint",  # hints do not change rows
+)
 _PSEUDO_COLUMNS = frozenset({"ROWNUM", "LEVEL", "ROWID"})
 
 
@@ -61,51 +67,6 @@ def to_postgres(gold: GoldQuery) -> PostgresGold:
 
 
 @dataclass(slots=True)
-class _Scope:
-    """Names that a query sees: the sources of its FROM, then those of the query around it."""
-
-    parent: _Scope | None
-    ctes: dict[str, dict[str, Kind]]
-    sources: dict[str, dict[str, Kind]] = field(default_factory=dict)
-    outputs: dict[str, Value | None] = field(default_factory=dict)
-    """Outputs by name: what a bare name may mean; None where it is more than a column of that name."""
-    correlated: bool = False
-    """A name was found outside."""
-
-    def find(self, source: str, column: str) -> Kind:
-        scope: _Scope | None = self
-        crossed = []
-        while scope is not None:
-            if source in scope.sources:
-                for inner in crossed:
-                    inner.correlated = True
-                if column in scope.sources[source]:
-                    return scope.sources[source][column]
-                break
-            crossed.append(scope)
-            scope = scope.parent
-        raise UntranslatableError(f"wrong column name: {source}.{column}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Built:
-    query: exp.Query
-    names: tuple[str, ...]
-    """Exact names of the outputs, as the gold query knows them."""
-    emitted: tuple[str, ...]
-    """What they are called in the built query."""
-    kinds: tuple[Kind, ...]
-
-    def columns(self) -> dict[str, Kind]:
-        """Kinds by exact name, of the outputs that can be referred to by it."""
-        return {
-            name: kind
-            for name, emitted, kind in zip(self.names, self.emitted, self.kinds, strict=True)
-            if self.names.count(name) == 1 and emitted == postgres_name(name)
-        }
-
-
-@dataclass(slots=True)
 class _Translation:
     """One run over one gold query."""
 
@@ -115,9 +76,9 @@ class _Translation:
 
     def run(self) -> PostgresGold:
         tree = self.gold.tree
-        ctes: dict[str, dict[str, Kind]] = {}
+        ctes: dict[str, dict[str, ColumnKind]] = {}
         definitions = self._definitions(tree, ctes)
-        scope = _Scope(None, ctes)
+        scope = Scope(None, ctes)
         built = self.build(tree, scope, hidden=self.gold.hidden)
         order = self._order_by_position()
         body = built.query
@@ -138,7 +99,7 @@ class _Translation:
             with_ties = prefix + _sql(loose)
         return PostgresGold(sql, with_ties, built.emitted[: self.gold.columns])
 
-    def _definitions(self, tree: exp.Query, ctes: dict[str, dict[str, Kind]]) -> list[exp.CTE]:
+    def _definitions(self, tree: exp.Query, ctes: dict[str, dict[str, ColumnKind]]) -> list[exp.CTE]:
         clause = tree.args.get("with_")
         if clause is None:
             return []
@@ -148,29 +109,26 @@ class _Translation:
             only(cte, "this", "alias")
             only(cte.args["alias"], "this")
             name = exact_name(cte.args["alias"].this)
-            built = self.build(cte.this, _Scope(None, dict(ctes)))
+            built = self.build(cte.this, Scope(None, dict(ctes)))
             ctes[name] = built.columns()
             definitions.append(exp.CTE(this=built.query, alias=exp.TableAlias(this=_identifier(name))))
         return definitions
 
     def _order_by_position(self) -> exp.Order | None:
-        order = self.gold.tree.args.get("order")
-        if order is None:
+        if not self.gold.ordered:
             return None
+        order = self.gold.tree.args["order"]
         keys, hidden = [], self.gold.columns
         for item in order.expressions:
-            only(item, "this", "desc", "nulls_first")
             position = output_position(item.this, self.gold.tree)
             if position is None:
                 position, hidden = hidden, hidden + 1
             keys.append(ordered(exp.Literal.number(position + 1), item))
         return exp.Order(expressions=keys)
 
-    # ---- queries -----------------------------------------------------------------------------------------
+    # ---- queries ---------------------------------------------------------------------------------
 
-    def build(
-        self, node: exp.Expression, scope: _Scope, *, hidden: Iterable[exp.Expression] | None = None
-    ) -> _Built:
+    def build(self, node: exp.Expr, scope: Scope, *, hidden: Iterable[exp.Expr] | None = None) -> Built:
         """Build a query; ``hidden`` (not None) marks the outermost one, whose order and cut are set apart."""
         outermost = hidden is not None
         match node:
@@ -184,46 +142,31 @@ class _Translation:
             case _:
                 raise UntranslatableError(f"the query {type(node).__name__}")
 
-    def _set_operation(self, node: exp.SetOperation, scope: _Scope, *, outermost: bool) -> _Built:
+    def _set_operation(self, node: exp.SetOperation, scope: Scope, *, outermost: bool) -> Built:
         only(node, "this", "expression", "distinct", "order", "limit", *(["with_"] if outermost else []))
-        inner = [_Scope(scope.parent, scope.ctes), _Scope(scope.parent, scope.ctes)]
+        inner = [Scope(scope.parent, scope.ctes), Scope(scope.parent, scope.ctes)]
         first, second = (
             self.build(side, names) for side, names in zip((node.this, node.expression), inner, strict=True)
         )
         scope.correlated = any(names.correlated for names in inner)
         if len(first.kinds) != len(second.kinds):
             raise UntranslatableError("a set operation over different numbers of columns")
-        kinds = tuple(same_kind(a, b) for a, b in zip(first.kinds, second.kinds, strict=True))
+        kinds = tuple(same_column(a, b) for a, b in zip(first.kinds, second.kinds, strict=True))
         make = next(kind for kind in (exp.Union, exp.Except, exp.Intersect) if isinstance(node, kind))
         query = make(
             this=_operand(first.query),
             expression=_operand(second.query),
             distinct=bool(node.args.get("distinct")),
         )
-        built = _Built(query, first.names, first.emitted, kinds)
+        built = Built(query, first.names, first.emitted, kinds)
         if not outermost:
             self._inner_cut(node, built, scope, None)
         return built
 
     def _select(
-        self, node: exp.Select, scope: _Scope, hidden: tuple[exp.Expression, ...], *, outermost: bool
-    ) -> _Built:
-        only(
-            node,
-            *(
-                "expressions",
-                "from_",
-                "joins",
-                "where",
-                "group",
-                "having",
-                "distinct",
-                "order",
-                "limit",
-                "hint",
-            ),
-            *(["with_"] if outermost else []),
-        )
+        self, node: exp.Select, scope: Scope, hidden: tuple[exp.Expr, ...], *, outermost: bool
+    ) -> Built:
+        only(node, *_SELECT_PARTS, *(["with_"] if outermost else []))
         query = exp.Select()
         self._from(node, query, scope)
         values = ValueBuilder(_Names(self, scope))
@@ -231,7 +174,7 @@ class _Translation:
         for select in node.expressions:
             value = values.value(select.unalias())
             names.append(select.alias_or_name)
-            kinds.append(value.kind)
+            kinds.append(ColumnKind(value.kind, value.length))
             outputs.append(value.node)
             same = isinstance(select.unalias(), exp.Column) and select.unalias().name == select.alias_or_name
             scope.outputs[select.alias_or_name] = value if same else None
@@ -249,12 +192,12 @@ class _Translation:
         if distinct := node.args.get("distinct"):
             only(distinct)
             query.set("distinct", exp.Distinct())
-        built = _Built(query, tuple(names), emitted, tuple(kinds))
+        built = Built(query, tuple(names), emitted, tuple(kinds))
         if not outermost:
             self._inner_cut(node, built, scope, values)
         return built
 
-    def _inner_cut(self, node: exp.Query, built: _Built, scope: _Scope, values: ValueBuilder | None) -> None:
+    def _inner_cut(self, node: exp.Query, built: Built, scope: Scope, values: ValueBuilder | None) -> None:
         """Order and cut of an inner query. Without a cut its order means nothing, and is left out."""
         cut = cut_of(node)
         if cut is None:
@@ -263,7 +206,6 @@ class _Translation:
         if order is not None:
             keys = []
             for item in order.expressions:
-                only(item, "this", "desc", "nulls_first")
                 position = output_position(item.this, node)
                 if position is not None:
                     keys.append(ordered(exp.Literal.number(position + 1), item))
@@ -281,9 +223,9 @@ class _Translation:
             self.probes.append(f"SELECT 1 FROM ({_sql(loose)}) AS probe OFFSET {cut.count}")
         built.query.set("limit", _fetch(cut))
 
-    # ---- sources -----------------------------------------------------------------------------------------
+    # ---- sources ---------------------------------------------------------------------------------
 
-    def _from(self, node: exp.Select, query: exp.Select, scope: _Scope) -> None:
+    def _from(self, node: exp.Select, query: exp.Select, scope: Scope) -> None:
         clause = node.args.get("from_")
         if clause is None:
             raise UntranslatableError("a query without FROM")
@@ -312,7 +254,7 @@ class _Translation:
             built.append(new)
         query.set("joins", built)
 
-    def _source(self, node: exp.Expression, scope: _Scope) -> exp.Expression:
+    def _source(self, node: exp.Expr, scope: Scope) -> exp.Expr:
         alias = exact_alias(node)
         match node:
             case exp.Table():
@@ -320,14 +262,18 @@ class _Translation:
                 name = exact_name(node.this)
                 if not node.db and name in scope.ctes:
                     columns = scope.ctes[name]
-                    built: exp.Expression = exp.Table(this=_identifier(name))
+                    built: exp.Expr = exp.Table(this=_identifier(name))
                 else:
                     table = self._table(node)
-                    columns = {c.name: _KINDS[c.type.family] for c in table.columns.values()}
+                    columns = {
+                        c.name: ColumnKind(_KINDS[c.type.family], c.type.length)
+                        for c in table.columns.values()
+                        if c.type.family in _KINDS
+                    }
                     built = exp.Table(this=_identifier(name), db=_identifier(table.schema))
             case exp.Subquery():
                 only(node, "this", "alias")
-                inner = self.build(node.this, _Scope(None, scope.ctes))
+                inner = self.build(node.this, Scope(None, scope.ctes))
                 columns = inner.columns()
                 built = exp.Subquery(this=inner.query)
             case _:
@@ -351,7 +297,7 @@ class _Names:
     """What the values of one query may refer to."""
 
     translation: _Translation
-    scope: _Scope
+    scope: Scope
 
     def column(self, node: exp.Column) -> Value:
         only(node, "this", "table", "db")
@@ -359,8 +305,11 @@ class _Names:
             raise UntranslatableError("a star whose columns are not sure")
         if not node.table:
             return self._bare(node.name)
-        kind = self.scope.find(node.table, node.name)
-        return Value(exp.column(_identifier(node.name), _identifier(node.table)), kind)
+        return self._owned(node.table, node.name)
+
+    def _owned(self, source: str, name: str) -> Value:
+        found = self.scope.find(source, name)
+        return Value(exp.column(_identifier(name), _identifier(source)), found.kind, length=found.length)
 
     def _bare(self, name: str) -> Value:
         """A name that was left without its table, as under HAVING."""
@@ -370,19 +319,19 @@ class _Names:
             value = self.scope.outputs[name]
             if value is None:
                 raise UntranslatableError(f"the name {name} has two readings")
-            return value
+            return replace(value, node=value.node.copy())
         owners = [source for source, columns in self.scope.sources.items() if name in columns]
         if len(owners) != 1:
             raise UntranslatableError(f"the name {name} has {'two readings' if owners else 'no reading'}")
-        return Value(exp.column(_identifier(name), _identifier(owners[0])), self.scope.find(owners[0], name))
+        return self._owned(owners[0], name)
 
-    def rows(self, node: exp.Expression) -> tuple[exp.Query, tuple[Kind, ...]]:
-        inner = _Scope(self.scope, self.scope.ctes)
+    def rows(self, node: exp.Expr) -> tuple[exp.Query, tuple[Kind, ...]]:
+        inner = Scope(self.scope, self.scope.ctes)
         built = self.translation.build(node, inner)
-        return built.query, built.kinds
+        return built.query, tuple(column.kind for column in built.kinds)
 
 
-def exact_alias(node: exp.Expression) -> str:
+def exact_alias(node: exp.Expr) -> str:
     """The name that the columns of a bound source carry."""
     alias = node.args.get("alias")
     if alias is None:
@@ -397,11 +346,11 @@ def _identifier(name: str) -> exp.Identifier:
     return exp.to_identifier(postgres_name(name), quoted=True)
 
 
-def _aliased(node: exp.Expression, name: str) -> exp.Expression:
+def _aliased(node: exp.Expr, name: str) -> exp.Expr:
     return exp.Alias(this=node, alias=_identifier(name))
 
 
-def _operand(query: exp.Query) -> exp.Expression:
+def _operand(query: exp.Query) -> exp.Expr:
     """A side of a set operation; parentheses, for INTERSECT binds tighter in PostgreSQL than in Oracle."""
     plain = isinstance(query, exp.Select) and not query.args.get("order") and not query.args.get("limit")
     return query if plain else exp.Subquery(this=query)
@@ -433,14 +382,14 @@ def _with_probes(loose: str, exact: str, probes: list[str]) -> str:
     )
 
 
-def _sql(node: exp.Expression) -> str:
+def _sql(node: exp.Expr) -> str:
     return node.sql("postgres")
 
 
 def output_kinds(gold: GoldQuery) -> tuple[Kind | None, ...]:
     """What the shown columns of a gold query hold; None where it is not known."""
     try:
-        kinds = _Translation(gold).build(gold.tree, _Scope(None, {}), hidden=()).kinds
+        kinds = _Translation(gold).build(gold.tree, Scope(None, {}), hidden=()).kinds
     except UntranslatableError:
         return (None,) * gold.columns
-    return tuple(kinds)
+    return tuple(column.kind for column in kinds)

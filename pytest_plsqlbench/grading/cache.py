@@ -7,24 +7,19 @@ import hashlib
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
-import platformdirs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_plsqlbench.engines.protocol import Limits
-    from pytest_plsqlbench.grading.reference import ReferencePlay
 
-OBSERVER_VERSION = 1
+T = TypeVar("T", bound=msgspec.Struct)
+
+OBSERVER_VERSION = 2
 """Raised whenever an engine observes something differently: older observations are then not reused."""
-
-
-def cache_folder() -> Path:
-    """Folder of everything we keep between runs: ``PLSQLBENCH_CACHE_DIR``, else the user's cache folder."""
-    return Path(os.environ.get("PLSQLBENCH_CACHE_DIR") or platformdirs.user_cache_dir("pytest-plsqlbench"))
 
 
 def content_key(*parts: Any) -> str:
@@ -43,14 +38,14 @@ class ReferenceCache:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def get(self, key: str, kind: type[ReferencePlay]) -> ReferencePlay | None:
+    def get(self, key: str, kind: type[T]) -> T | None:
         """What was stored under the key; None where nothing readable is."""
         try:
             return msgspec.msgpack.decode(self._path(key).read_bytes(), type=kind)
         except (OSError, msgspec.DecodeError, ValueError):
             return None
 
-    def put(self, key: str, play: ReferencePlay) -> None:
+    def put(self, key: str, play: msgspec.Struct) -> None:
         """Store a play; a full or unwritable disk only costs the reuse."""
         path = self._path(key)
         with contextlib.suppress(OSError):

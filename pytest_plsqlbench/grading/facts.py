@@ -33,10 +33,25 @@ class TextFacts:
     @cached_property
     def interface(self) -> tuple[str, ...]:
         """What the program does not define that the tests call, one sentence each."""
-        from pytest_plsqlbench.sql.interface import interface_findings  # noqa: PLC0415 (failures only)
+        from pytest_plsqlbench.sql.interface import check_interface  # noqa: PLC0415 (failures only)
+        from pytest_plsqlbench.sql.units import read_program  # noqa: PLC0415
 
-        calls = [call for test in self._turn.tests for call in test.calls]
-        return tuple(interface_findings(self._program, calls, self._dialect))
+        turn, dialect = self._turn, self._dialect
+        calls = [call for test in turn.tests for call in test.calls]
+        findings = check_interface(
+            self._program, calls, dialect, reference=turn.reference, earlier=turn.setup
+        )
+        units = [unit for text in turn.setup for unit in read_program(text, dialect).units]
+        given = {unit.name.name.lower() for unit in units if unit.name is not None}
+        return tuple(str(finding) for finding in findings if finding.called not in given)
+
+    @cached_property
+    def holds_nothing(self) -> bool:
+        """Whether there is no statement in the text at all: it plays without an error, and does nothing."""
+        from pytest_plsqlbench.sql.script import read_script  # noqa: PLC0415 (failures only)
+
+        statements = read_script(self._program, self._dialect).statements
+        return all(statement.kind == "client" for statement in statements)
 
     def unplayed(self, test: Test, install: CallObservation) -> TestResult:
         """The result of a test that was not played, because the program failed."""
@@ -51,5 +66,12 @@ class TextFacts:
         """The result of a test that was played."""
         if judgement.outcome.passed:
             return judged_result(test, judgement, actual)
-        failure = classify(test, judgement.outcome, actual, install, interface=self.interface)
+        failure = classify(
+            test,
+            judgement.outcome,
+            actual,
+            install,
+            not_a_program=self.not_a_program if self.holds_nothing else None,
+            interface=self.interface,
+        )
         return judged_result(test, judgement, actual, failure)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from pytest_plsqlbench.bench.comparison import comparator_name
-from pytest_plsqlbench.bench.judging import judge
+from pytest_plsqlbench.bench.judging import is_vacuous, judge
 from pytest_plsqlbench.bench.outcome import UnjudgeableError
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.engines.protocol import (
@@ -21,7 +21,7 @@ from pytest_plsqlbench.engines.protocol import (
     UnsupportedError,
 )
 from pytest_plsqlbench.grading.facts import TextFacts
-from pytest_plsqlbench.grading.reference import ReferencePlay, reference_programs
+from pytest_plsqlbench.grading.reference import ReferencePlay, reference_programs, setup_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,12 +70,12 @@ class Grader:
         """
         started = time.perf_counter()
         draft = draft_result(task, turn, answers, self._reading)
+        if turn.unsupported:
+            return replace_status(draft, "unsupported", turn.unsupported)
         if answers is None:
             return replace_status(draft, "missing", "no prediction")
         if turn.index not in answers.programs:
             return replace_status(draft, "unsupported", "the benchmark publishes no reference program")
-        if turn.unsupported:
-            return replace_status(draft, "unsupported", turn.unsupported)
         result = self._attempt(draft, task, turn, answers, database)
         flags: tuple[str, ...] = ()
         if result.status == "infrastructure_error":
@@ -127,20 +127,22 @@ class Grader:
         played = lane.play(
             Play(
                 side="candidate",
-                programs=answers.up_to(turn.index),
-                tests=turn.tests,
+                programs=(*turn.setup, *answers.up_to(turn.index)),
+                tests=turn.played_tests,
                 database=database,
                 limits=self._limits,
                 time_limits=self._time_limits(turn, reference),
             )
         )
+        if fault := setup_fault(turn, played):
+            return replace_status(draft, "reference_error", fault)
         return self._judge(draft, turn, reference, played, answers.programs[turn.index])
 
     def _time_limits(self, turn: Turn, reference: ReferencePlay) -> tuple[float, ...]:
         """Seconds per test: max(floor, factor x the reference's own time)."""
         floor = self._limits.time
         if not reference.observations:
-            return (floor,) * len(turn.tests)
+            return (floor,) * len(turn.played_tests)
         return tuple(max(floor, TIME_FACTOR * seen.elapsed_ms / 1000) for seen in reference.observations)
 
     def _judge(
@@ -148,14 +150,26 @@ class Grader:
     ) -> TurnResult:
         install = played.programs[-1]
         facts = TextFacts(program, turn, draft.dialect)
+        judgeable = turn.tests if reference.strict_problem else turn.played_tests
+        flags = [*draft.flags, *played.flags]
+        if reference.strict_problem:
+            flags.append("strict_unavailable")
         if not played.tests:
-            tests = tuple(facts.unplayed(test, install) for test in turn.tests)
+            results = tuple(facts.unplayed(test, install) for test in judgeable)
         else:
-            expected = reference.observations or (None,) * len(turn.tests)
-            tests = tuple(
+            expected = reference.observations or (None,) * len(turn.played_tests)
+            seen_by_test = list(zip(turn.played_tests, expected, played.tests, strict=True))
+            results = tuple(
                 facts.judged(test, judge(test, wanted, seen, self._reading), seen, install)
-                for test, wanted, seen in zip(turn.tests, expected, played.tests, strict=True)
+                for test, wanted, seen in seen_by_test[: len(judgeable)]
             )
+            vacuous = (is_vacuous(test, seen) for test, _, seen in seen_by_test)
+            if any(
+                passed and result.verdict == "passed"
+                for passed, result in zip(vacuous, results, strict=False)
+            ):
+                flags.append("vacuous_null")
+        tests = results[: len(turn.tests)]
         passed = sum(test.verdict == "passed" for test in tests)
         return _with(
             draft,
@@ -163,8 +177,9 @@ class Grader:
             passed=passed,
             solved=passed == len(tests),
             tests=tests,
+            strict_tests=results[len(turn.tests) :],
             diagnostics=_diagnostics(install, played),
-            flags=played.flags,
+            flags=tuple(dict.fromkeys(flags)),
         )
 
 
@@ -188,7 +203,7 @@ def draft_result(
         dialect=task.dialect,
         conversation=task.conversation,
         turn=turn.index,
-        turns=len(task.turns),
+        turns=task.turn_count or len(task.turns),
         turn_id=turn.id,
         sample=prediction.sample if prediction else 0,
         model="gold" if answers and answers.gold else prediction.model if prediction else None,
@@ -203,6 +218,7 @@ def draft_result(
         difficulty=task.difficulty,
         reasoning_types=task.reasoning_types,
         constructs=task.constructs,
+        flags=tuple(dict.fromkeys(note.partition(":")[0] for note in turn.notes)),
         latency_seconds=prediction.latency_seconds if prediction else None,
         usage=prediction.usage if prediction else None,
         extra=prediction.extra if prediction else {},

@@ -30,6 +30,8 @@ class ReferencePlay(msgspec.Struct, frozen=True):
     """One a test."""
     problem: str | None = None
     """Why the turn is a ``reference_error``, one line; None: usable."""
+    strict_problem: str | None = None
+    """Why the tests of the strict reading alone cannot be judged; None: they can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +49,15 @@ class ReferenceBook:
         Raises:
             EngineError: as the lane does.
         """
-        programs = reference_programs(task, turn)
+        programs = (*turn.setup, *reference_programs(task, turn))
         key = content_key(
             OBSERVER_VERSION,
             engine.name,
             engine.version,
             database.fingerprint if database else None,
             programs,
-            turn.tests,
+            turn.played_tests,
+            len(turn.tests),
             limits_part(self.limits),
         )
         known = self.cache.get(key, ReferencePlay)
@@ -63,14 +66,17 @@ class ReferenceBook:
         play = Play(
             side="reference",
             programs=programs,
-            tests=turn.tests,
+            tests=turn.played_tests,
             database=database,
             limits=replace(self.limits, time=max(self.limits.time, REFERENCE_TIME)),
         )
         first = _usable(turn, lane.play(play))
         if first.problem is None:
             first = _steady(turn, first, _usable(turn, lane.play(play)))
-        self.cache.put(key, first)
+        if (
+            first.problem is None
+        ):  # a problem is looked at again in every run: it may be the day's, not the task's
+            self.cache.put(key, first)
         return first
 
 
@@ -81,19 +87,33 @@ def reference_programs(task: Task, turn: Turn) -> tuple[str, ...]:
 
 def _usable(turn: Turn, played: Played) -> ReferencePlay:
     """Check what the reference showed: it must install, and every test must be judgeable by it."""
+    if fault := setup_fault(turn, played):
+        return ReferencePlay((), fault)
     if turn.reference is not None and played.programs:
         fault = _install_fault(played.programs[-1])
         if fault:
             return ReferencePlay((), f"the reference program does not run: {fault}")
     observations = []
-    for test, seen in zip(turn.tests, played.tests, strict=True):
+    strict_problem = None
+    for number, (test, seen) in enumerate(zip(turn.played_tests, played.tests, strict=True)):
         tied = _tie_fault(test, seen)
         observation = _without_ties(test, seen)
         fault = tied or reference_fault(test, observation)
-        if fault:
+        if fault and number < len(turn.tests):
             return ReferencePlay((), f"test {test.name!r}: {fault}")
+        if fault:
+            strict_problem = f"test {test.name!r}: {fault}"
         observations.append(observation)
-    return ReferencePlay(tuple(observations))
+    return ReferencePlay(tuple(observations), strict_problem=strict_problem)
+
+
+def setup_fault(turn: Turn, played: Played) -> str | None:
+    """Why the programs that the harness installs first do not run; None where they do, or there are none."""
+    for call in played.programs[: len(turn.setup)]:
+        invalid = next((f"{d.code} {d.message}" for d in call.diagnostics if d.severity == "error"), None)
+        if fault := _install_fault(call) or invalid:
+            return f"the task's setup does not run: {fault}"
+    return None
 
 
 def _install_fault(call: CallObservation) -> str | None:
@@ -106,32 +126,40 @@ def _install_fault(call: CallObservation) -> str | None:
 
 def _tie_fault(test: Test, observation: Observation) -> str | None:
     """Why the gold query's choice of rows is arbitrary, where it cuts through equal ones."""
-    if test.gold is None or test.gold_with_ties is None or not observation.calls:
+    if test.gold is None or test.gold_with_ties is None or len(observation.calls) < 2:
         return None
-    results = observation.calls[0].results
-    if len(results) < 2 or len(results[0].rows) == len(results[1].rows):
+    exact, loose = observation.calls
+    if loose.error is not None:
+        return f"the query that looks for ties fails: {loose.error.code} {loose.error.message}"
+    if not exact.results or not loose.results:
         return None
-    kept, equal = len(results[0].rows), len(results[1].rows)
+    kept, equal = len(exact.results[0].rows), len(loose.results[0].rows)
+    if kept == equal:
+        return None
     return f"order_dependent: the gold query keeps {kept} of {equal} rows that are equal in its sort key"
 
 
 def _without_ties(test: Test, observation: Observation) -> Observation:
     """Drop the rows of the tie check, which nothing is compared with."""
-    if test.gold is None or test.gold_with_ties is None or not observation.calls:
+    if test.gold is None or test.gold_with_ties is None:
         return observation
-    call = observation.calls[0]
-    return msgspec.structs.replace(
-        observation, calls=(msgspec.structs.replace(call, results=call.results[:1]),)
-    )
+    return msgspec.structs.replace(observation, calls=observation.calls[:1])
 
 
 def _steady(turn: Turn, first: ReferencePlay, second: ReferencePlay) -> ReferencePlay:
     """The first play, with the problem that the second one shows where they differ in what is judged."""
     if second.problem:
         return second
-    for test, one, two in zip(turn.tests, first.observations, second.observations, strict=True):
+    strict_problem = first.strict_problem or second.strict_problem
+    pairs = zip(turn.played_tests, first.observations, second.observations, strict=True)
+    for number, (test, one, two) in enumerate(pairs):
+        if strict_problem and number >= len(turn.tests):
+            break
         outcome = plays_agree(test, one, two)
         if not outcome.passed:
             place = f" ({outcome.detail})" if outcome.detail else ""
-            return ReferencePlay((), f"test {test.name!r}: the reference varies between two plays{place}")
-    return first
+            problem = f"test {test.name!r}: the reference varies between two plays{place}"
+            if number < len(turn.tests):
+                return ReferencePlay((), problem)
+            strict_problem = problem
+    return msgspec.structs.replace(first, strict_problem=strict_problem)

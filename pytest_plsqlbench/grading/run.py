@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.cachefolder import cache_root
 from pytest_plsqlbench.engines.protocol import DatabaseLoadError, EngineUnavailableError, Limits
-from pytest_plsqlbench.grading.cache import ReferenceCache, cache_folder
+from pytest_plsqlbench.grading.cache import ReferenceCache
 from pytest_plsqlbench.grading.grader import Grader, draft_result, replace_status
 from pytest_plsqlbench.grading.reference import ReferenceBook
 
@@ -41,7 +42,7 @@ class Run:
         self._addresses = {address.dialect: address for address in addresses}
         self._engines: dict[Dialect, Engine] = {}
         limits = Limits(time=timeout)
-        book = ReferenceBook(ReferenceCache(cache_folder() / "references"), limits)
+        book = ReferenceBook(ReferenceCache(cache_root() / "references"), limits)
         self._grader = Grader(self._engine, book, worker=worker, reading=reading, limits=limits)
 
     def grade(self, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset) -> TurnResult:

@@ -28,8 +28,8 @@ TITLES = {
     SUITE_PASS: "Suite Pass@1",
     EX: "EX@1",
     EPISODE_PASS: "Episode Pass@1",
-    TURN_SUITE_PASS: "Turn Suite Pass@1",
-    EPISODE_TEST_PASS: "Episode Test Pass@1",
+    TURN_SUITE_PASS: "Turn Suite@1",
+    EPISODE_TEST_PASS: "Episode Test@1",
 }
 LEGEND = {
     "missing": "no prediction, scored 0",
@@ -83,32 +83,21 @@ def _table(summary: Summary, names: Sequence[str], unit: str) -> Iterator[str]:
     if not rows:
         return
     used = [name for name in names if any(name in metrics for metrics in rows.values())]
-    columns = [max(len(TITLES[name]), 7) for name in used]
-    room = WIDTH - sum(columns) - 2 * len(columns) - 20
-    label = max(7, min(room, max(len(subset) for subset in rows)))
-    heads = "".join(f"  {TITLES[name]:>{width}}" for name, width in zip(used, columns, strict=True))
-    yield f"{'subset':<{label}}  {unit:>8}  {'coverage':>8}{heads}"
+    table = [["subset", unit, "coverage", *(TITLES[name] for name in used)]]
     for subset, metrics in rows.items():
-        coverage = summary.subsets[subset].coverage.value
-        yield _row(_cut(subset, label), label, metrics, used, columns, _percent(coverage))
+        table.append([subset, *_cells(metrics, used, _percent(summary.subsets[subset].coverage.value))])
     if len(rows) > 1:
-        yield _row("overall", label, summary.overall, used, columns, "")
+        table.append(["overall", *_cells(summary.overall, used, "")])
+    widths = [max(len(row[place]) for row in table) for place in range(len(table[0]))]
+    widths[0] = max(7, min(widths[0], WIDTH - sum(width + 2 for width in widths[1:])))
+    for row in table:
+        cells = (f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+        yield f"{_cut(row[0], widths[0]):<{widths[0]}}{''.join(cells)}".rstrip()
 
 
-def _row(
-    name: str,
-    label: int,
-    metrics: Mapping[str, MetricValue],
-    used: Sequence[str],
-    columns: Sequence[int],
-    coverage: str,
-) -> str:
+def _cells(metrics: Mapping[str, MetricValue], used: Sequence[str], coverage: str) -> list[str]:
     count = max((metrics[key].n for key in used if key in metrics), default=0)
-    cells = (
-        f"  {_percent(metrics[key].value) if key in metrics else '':>{width}}"
-        for key, width in zip(used, columns, strict=True)
-    )
-    return f"{name:<{label}}  {count:>8}  {coverage:>8}{''.join(cells)}"
+    return [str(count), coverage, *(_percent(metrics[key].value) if key in metrics else "" for key in used)]
 
 
 def _status_lines(summary: Summary) -> Iterator[str]:

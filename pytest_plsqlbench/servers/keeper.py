@@ -8,17 +8,18 @@ own, so that Ctrl-C at a terminal does not reach the server before the run has e
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
 import resource
 import select
-import shutil
 import signal
 import sys
 import time
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False  # importing the module costs more than the rest of this start
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 
 def _become_server(config: dict[str, Any]) -> NoReturn:
@@ -61,18 +62,29 @@ class _Server:
         for number, seconds in ((signal.SIGQUIT, 5.0), (signal.SIGKILL, 2.0)):
             if self.ended():
                 return
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, number)
+            os.kill(self.pid, number)  # our child, and not waited for yet: it is there
             end = time.monotonic() + seconds
             while not self.ended() and time.monotonic() < end:
                 time.sleep(0.002)
 
 
 def _remove(config: dict[str, Any]) -> None:
+    import shutil  # noqa: PLC0415  (not needed to start)
+
     for folder in config["folders"]:
         shutil.rmtree(folder, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        os.unlink(config["lock"])  # noqa: PTH108  (pathlib is slow to import)
+    if not any(map(os.path.exists, config["folders"])):  # else a later run sweeps the rest
+        try:  # noqa: SIM105  (contextlib is slow to import)
+            os.unlink(config["lock"])  # noqa: PTH108  (pathlib is slow to import)
+        except FileNotFoundError:
+            pass
+
+
+def _tell(text: str) -> None:
+    try:  # noqa: SIM105  (contextlib is slow to import)
+        os.write(1, text.encode())
+    except OSError:  # nobody listens any more
+        pass
 
 
 def main(config: dict[str, Any]) -> int:
@@ -95,14 +107,12 @@ def main(config: dict[str, Any]) -> int:
         while not stopping:
             ready, _, _ = select.select([0, wake_read], [], [], 5.0)
             if wake_read in ready:
-                with contextlib.suppress(BlockingIOError):
-                    os.read(wake_read, 512)
+                os.read(wake_read, 512)
             if 0 in ready and not os.read(0, 512):
                 break
             if server.ended() and not told:
                 told = True
-                with contextlib.suppress(OSError):
-                    os.write(1, f"exit {server.status}\n".encode())
+                _tell(f"exit {server.status}\n")
     finally:
         server.stop()
         _remove(config)

@@ -19,6 +19,8 @@ from pytest_plsqlbench.sql.runs import read_runs
 from pytest_plsqlbench.sql.script import read_script
 from pytest_plsqlbench.sql.units import read_program
 
+__all__ = ["Extraction", "extract", "published_problem"]
+
 _LANGUAGES = frozenset(
     (
         "sql", "plsql", "pl/sql", "oracle", "plpgsql", "pl/pgsql", "postgresql", "postgres", "pgsql", "psql",
@@ -139,7 +141,7 @@ def _from_json(text: str) -> tuple[str, str] | None:
     return (f'"{key}"' if key else "", value) if isinstance(value, str) else None
 
 
-# -- fences and prose -------------------------------------------------------------------------------------
+# -- fences and prose -----------------------------------------------------------------------------------
 
 
 def _from_fences(fences: Sequence[Fence], dialect: Dialect, done: list[str]) -> str:
@@ -199,7 +201,7 @@ def _defines(content: str, dialect: Dialect) -> set[str]:
 
 
 def _join(pieces: Sequence[str], dialect: Dialect, done: list[str]) -> str:
-    """Pieces in a row; an Oracle unit that ends a piece without its ``/`` gets one, as the pieces are apart."""
+    """Pieces in a row; an Oracle unit that ends a piece without its ``/`` gets one: the pieces are apart."""
     if len(pieces) == 1:
         return pieces[0]
     joined: list[str] = []

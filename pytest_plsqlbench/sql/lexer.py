@@ -149,12 +149,15 @@ class Lexer:
     def __iter__(self) -> Iterator[Token]:
         """The tokens from ``position`` on; after ``skip_to`` a new iteration is needed."""
         text, match, upper, kinds = self.text, self._pattern.match, self._upper, _KINDS
+        new = tuple.__new__  # half the time of calling the class
         start, line, line_start, base = self.position, self._line, self._line_start, self._offset
         kind: TokenKind
+        if start == 0 and text.startswith("\ufeff"):  # it belongs to the file, not to the program
+            self.position = start = 1
+            yield new(Token, ("blank", "\ufeff", "\ufeff", base, line, 1 - line_start))
         while (found := match(text, start)) is not None or start < len(text):
             if found is None:
-                # A byte order mark that begins a file belongs to the file, not to the program.
-                kind, end = "blank" if start == 0 and text[0] == "\ufeff" else "unknown", start + 1
+                kind, end = "unknown", start + 1
             else:
                 group, end = found.lastgroup or "", found.end()
                 if group in kinds:
@@ -164,7 +167,7 @@ class Lexer:
             piece = value = text[start:end]
             if kind == "word":
                 value = upper.get(piece) or upper.setdefault(piece, piece.upper())
-            token = Token(kind, piece, value, base + start, line, start - line_start + 1)
+            token: Token = new(Token, (kind, piece, value, base + start, line, start - line_start + 1))
             if kind in _MANY_LINES and (lines := piece.count("\n")):
                 line += lines
                 line_start = text.rfind("\n", start, end) + 1

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 from pytest_plsqlbench.sql.code import Code
-from pytest_plsqlbench.sql.headers import UnitShape
 from pytest_plsqlbench.sql.lexer import Token
 from pytest_plsqlbench.sql.signature import (
     Parameter,
@@ -20,20 +19,11 @@ from pytest_plsqlbench.sql.signature import (
     split_list,
 )
 from pytest_plsqlbench.sql.statement import ScriptStatement
-from pytest_plsqlbench.sql.structure import Structure
 from pytest_plsqlbench.sql.unit import ProgramUnit, Routine, UnitKind
 
 
-def oracle_unit(
-    kind: UnitKind, statement: ScriptStatement, tokens: list[Token], shape: UnitShape
-) -> ProgramUnit:
-    """The unit that a statement with these significant tokens is."""
-    code = Code()
-    if shape is not UnitShape.FLAT:
-        structure = Structure(shape, "oracle")
-        for token in tokens:
-            structure.feed(token)
-        code = structure.finish()
+def oracle_unit(kind: UnitKind, statement: ScriptStatement, tokens: list[Token], code: Code) -> ProgramUnit:
+    """The unit that a statement with these significant tokens and this code is."""
     name, after = read_unit_name(tokens, "oracle") if kind not in {"block", "query"} else (None, 0)
     parameters, returns = read_signature(tokens, after, len(tokens), "oracle", kind)
     routines = [_routine(code, index) for index in _subprograms(code, unit=kind in {"function", "procedure"})]

@@ -73,23 +73,10 @@ def _postgres_body(
     statement: ScriptStatement, tokens: Sequence[Token], at: int, kind: UnitKind
 ) -> tuple[str, Code, Script | None]:
     """Language and body of a routine or DO block."""
-    language = "plpgsql" if kind == "block" else "sql"
-    body: Token | None = None
-    depth = 0
-    for index in range(at, len(tokens)):
-        token, previous = tokens[index], tokens[index - 1]
-        depth += (token.value == "(") - (token.value == ")")
-        if depth:
-            continue
-        if previous.value == "LANGUAGE" and token.kind in {"word", "quoted", "string"}:
-            language = (string_content(token, "postgres") or fold(token, "postgres")).lower()
-        elif token.kind == "string" and body is None and (previous.value == "AS" or kind == "block"):
-            body = token
-        elif previous.value == "BEGIN" and token.value == "ATOMIC" and index + 1 < len(tokens):
-            end = tokens[-1].offset if tokens[-1].value == "END" else statement.end
-            return language, Code(), _sql_body(statement, tokens[index + 1], end)
-        elif token.value == "RETURN" and kind == "function":
-            return language, Code(), _sql_body(statement, token, statement.end)
+    language, body, inline = _clauses(tokens, at, kind)
+    if inline is not None:
+        end = tokens[-1].offset if tokens[-1].value == "END" else statement.end
+        return language, Code(), _sql_body(statement, inline, end)
     if body is None:
         return language, Code(), None
     if language == "sql":
@@ -103,6 +90,29 @@ def _postgres_body(
         if not token.silent:
             structure.feed(token)
     return language, structure.finish(), None
+
+
+def _clauses(tokens: Sequence[Token], at: int, kind: UnitKind) -> tuple[str, Token | None, Token | None]:
+    """The language, the body where it is a string, and the first token of one in the SQL standard's form."""
+    language = "plpgsql" if kind == "block" else "sql"
+    body: Token | None = None
+    depth = 0
+    for index in range(at, len(tokens)):
+        token, previous = tokens[index], tokens[index - 1]
+        depth += (token.value == "(") - (token.value == ")")
+        if depth:
+            continue
+        if previous.value == "LANGUAGE" and token.kind in {"word", "quoted", "string"}:
+            language = (string_content(token, "postgres") or fold(token, "postgres")).lower()
+        elif body is not None:
+            continue
+        elif token.kind == "string" and (previous.value == "AS" or kind == "block"):
+            body = token
+        elif previous.value == "BEGIN" and token.value == "ATOMIC" and index + 1 < len(tokens):
+            return language, None, tokens[index + 1]
+        elif token.value == "RETURN" and kind == "function":
+            return language, None, token
+    return language, body, None
 
 
 def _sql_body(statement: ScriptStatement, first: Token, end: int) -> Script:

@@ -36,6 +36,7 @@ class PostgresReader(Cursor):
 
     def __init__(self, text: str) -> None:
         super().__init__(text, "postgres")
+        self._no_copy_end = False
 
     def read(self) -> Script:
         """The statements."""
@@ -118,8 +119,11 @@ class PostgresReader(Cursor):
     def _copy_data(self, end: Token) -> str | None:
         r"""The lines after ``COPY … FROM STDIN;`` where a ``\.`` ends them."""
         newline = self.text.find("\n", end.end)
-        closing = _COPY_END.search(self.text, newline + 1) if newline >= 0 else None
+        closing = None
+        if newline >= 0 and not self._no_copy_end:
+            closing = _COPY_END.search(self.text, newline + 1)
         if closing is None:
+            self._no_copy_end = True
             self.find("copy_without_data", "COPY FROM STDIN has no data lines ended by \\.", end, "error")
             return None
         self.skip_to(closing.end())

@@ -12,8 +12,8 @@ from pytest_plsqlbench.sql.script import ScriptStatement, read_script
 
 _LINE_START = re.compile(r"^[ \t]*+(?=[A-Za-z(<])", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
-_HEAD = 400
-_BUDGET = 3_000_000
+_HEAD = 300
+_BUDGET = 1_500_000
 """Characters read in all, so that no answer takes long."""
 _MOST_CUTS = 20
 

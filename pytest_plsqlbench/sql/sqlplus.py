@@ -6,6 +6,7 @@ import re
 
 from pytest_plsqlbench.sql.classify import StatementKind, classify
 from pytest_plsqlbench.sql.client import REFUSED, WHOLE_LINE, client_command
+from pytest_plsqlbench.sql.code import Code
 from pytest_plsqlbench.sql.cursor import Cursor
 from pytest_plsqlbench.sql.headers import UnitShape
 from pytest_plsqlbench.sql.lexer import Token
@@ -41,6 +42,8 @@ class OracleReader(Cursor):
 
     def __init__(self, text: str) -> None:
         super().__init__(text, "oracle")
+        self.codes: dict[int, Code] = {}
+        """What the units hold, by the index of their first character."""
 
     def read(self) -> Script:
         """The statements."""
@@ -120,6 +123,7 @@ class OracleReader(Cursor):
                 break
             elif query and structure.between_members and token.value not in {"FUNCTION", "PROCEDURE"}:
                 self.back(entry)
+                self.codes[first.offset] = structure.finish()
                 self._plain(first, last, "query")
                 return
             if not stray:
@@ -141,7 +145,8 @@ class OracleReader(Cursor):
         self, first: Token, last: Token, kind: StatementKind, structure: Structure, *, recovered: bool = False
     ) -> None:
         """Record a unit, and what its structure lacks."""
-        self.findings.extend(structure.finish().findings)
+        code = self.codes[first.offset] = structure.finish()
+        self.findings.extend(code.findings)
         if structure.lacks_semicolon:
             self.find(
                 "missing_semicolon", "the last END of the unit has no semicolon after it", last, "error"
@@ -231,14 +236,16 @@ class OracleReader(Cursor):
         """``EXEC …``: what follows, up to the end of the line, in BEGIN … END."""
         tokens: list[Token] = []
         dashes: list[int] = []
-        depth = 0
+        depth, continued = 0, False
         while (entry := self.peek()) is not None:
             token, fresh = entry
             if fresh and tokens:
                 if tokens[-1].value == "-":
                     dashes.append(tokens.pop().offset)
                 elif depth > 0:
-                    self.find("exec_continued", "EXEC goes on over several lines without `-`", token)
+                    if not continued:
+                        self.find("exec_continued", "EXEC goes on over several lines without `-`", token)
+                    continued = True
                 else:
                     break
             elif fresh:

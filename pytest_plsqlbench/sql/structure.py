@@ -71,8 +71,9 @@ class Structure(HeaderReader):
         if action is not None:
             action(self, word)
         elif word not in {";", "THEN"} and not self._directive(word, self._statement):
-            self._start, self._cases = self._here, 0
+            self._start, self._cases, self._parens = self._here, 0, 0
             self._handler = self._simple
+            self._count_parens(word)
 
     def _open_inner_block(self, word: str) -> None:
         self._open_block(word)
@@ -165,21 +166,24 @@ class Structure(HeaderReader):
 
     def _forall(self, word: str) -> None:
         del word
-        self._start, self._cases = self._here, 0
+        self._start, self._cases, self._parens = self._here, 0, 0
         self._handler = self._simple
 
     def _simple(self, word: str) -> None:
         """Inside a statement, up to its semicolon."""
         if word == ";":
             self._end_simple(self._here)
-        elif self._cases == 0 and (
-            word == "END" or (word in _BRANCH_WORDS and self.code.tokens[self._start].value != "INSERT")
-        ):
+        elif self._cases == 0 and self._parens == 0 and self._cannot_continue(word):
             self._note("missing_semicolon", f"a semicolon is missing before {word}")
             self._end_simple(self._here)
             self._statement(word)
         else:
+            self._count_parens(word)
             self._count_cases(word)
+
+    def _cannot_continue(self, word: str) -> bool:
+        """Whether no statement goes on with this word: only a semicolon can have been forgotten before it."""
+        return word == "END" or (word in _BRANCH_WORDS and self.code.tokens[self._start].value != "INSERT")
 
     def _end_simple(self, end: int) -> None:
         tokens, start = self.code.tokens, self._start

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_plsqlbench.bench.task import Dialect
+from pytest_plsqlbench.sql.code import Code
 from pytest_plsqlbench.sql.finding import Finding
 from pytest_plsqlbench.sql.headers import UnitShape
 from pytest_plsqlbench.sql.lexer import Lexer, Token
 from pytest_plsqlbench.sql.oracle_unit import oracle_unit
 from pytest_plsqlbench.sql.postgres_unit import postgres_unit
 from pytest_plsqlbench.sql.script import Script, ScriptStatement, StatementKind, read_script
-from pytest_plsqlbench.sql.sqlplus import UNIT_SHAPES
+from pytest_plsqlbench.sql.sqlplus import OracleReader
+from pytest_plsqlbench.sql.structure import Structure
 from pytest_plsqlbench.sql.unit import ProgramUnit, UnitKind
 
 
@@ -42,36 +45,43 @@ _KINDS: dict[StatementKind, UnitKind] = {
 
 def read_program(text: str, dialect: Dialect) -> Program:
     """Read a script and the units in it. Never raises, whatever the text."""
-    script = read_script(text, dialect)
-    units: list[ProgramUnit] = []
+    if dialect == "oracle":
+        reader = OracleReader(text)
+        script = reader.read()
+        units = [unit for unit in (_oracle(s, reader.codes.get(s.offset)) for s in script.statements) if unit]
+    else:
+        script = read_script(text, dialect)
+        units = [
+            postgres_unit(_KINDS[statement.kind], statement, statement_tokens(statement, dialect))
+            for statement in script.statements
+            if statement.kind in _KINDS
+        ]
     findings = {(finding.code, finding.offset): finding for finding in script.findings}
-    for statement in script.statements:
-        unit = read_unit(statement, dialect)
-        if unit is None:
-            continue
-        units.append(unit)
-        for finding in unit.code.findings:
+    for unit in units:
+        for finding in (*unit.code.findings, *(unit.body.findings if unit.body is not None else ())):
             findings.setdefault((finding.code, finding.offset), finding)
-        if unit.body is not None:
-            for finding in unit.body.findings:
-                findings.setdefault((finding.code, finding.offset), finding)
     ordered = sorted(findings.values(), key=lambda finding: finding.offset)
     return Program(dialect, script, tuple(units), tuple(ordered))
 
 
-def read_unit(statement: ScriptStatement, dialect: Dialect) -> ProgramUnit | None:
+def _oracle(statement: ScriptStatement, code: Code | None) -> ProgramUnit | None:
     """The unit that a statement is; None for a statement that is none."""
-    tokens = statement_tokens(statement, dialect)
     kind = _KINDS.get(statement.kind)
+    if statement.from_exec:
+        tokens = statement_tokens(statement, "oracle")
+        structure = Structure(UnitShape.BLOCK, "oracle")
+        for token in tokens:
+            structure.feed(token)
+        return oracle_unit("block", statement, tokens, structure.finish())
     if kind is None:
-        with_routines = dialect == "oracle" and [token.value for token in tokens[:2]] in (
-            ["WITH", "FUNCTION"],
-            ["WITH", "PROCEDURE"],
+        # A query that declares functions was read by structure, too.
+        begins_with = code is not None and bool(code.tokens) and code.tokens[0].value == "WITH"
+        return (
+            oracle_unit("query", statement, code.tokens, code) if code is not None and begins_with else None
         )
-        return oracle_unit("query", statement, tokens, UnitShape.WITH) if with_routines else None
-    if dialect == "oracle":
-        return oracle_unit(kind, statement, tokens, UNIT_SHAPES.get(statement.kind, UnitShape.FLAT))
-    return postgres_unit(kind, statement, tokens)
+    if code is None or statement.kind == "create_type":
+        return oracle_unit(kind, statement, statement_tokens(statement, "oracle"), Code())
+    return oracle_unit(kind, statement, code.tokens, code)
 
 
 def statement_tokens(statement: ScriptStatement, dialect: Dialect) -> list[Token]:
@@ -85,3 +95,17 @@ def statement_tokens(statement: ScriptStatement, dialect: Dialect) -> list[Token
         column=statement.column - added,
     )
     return [token for token in lexer if not token.silent]
+
+
+def program_tokens(program: Program) -> Iterator[list[Token]]:
+    """The significant tokens of each statement, and those of the bodies of PostgreSQL routines."""
+    for statement in program.script.statements:
+        if statement.kind != "client":
+            yield statement_tokens(statement, program.dialect)
+    if program.dialect == "postgres":
+        for unit in program.units:
+            if unit.code.tokens:
+                yield unit.code.tokens
+            elif unit.body is not None:
+                for inner in unit.body.statements:
+                    yield statement_tokens(inner, program.dialect)

@@ -71,9 +71,12 @@ class Suite:
     TALK = TALK_PROGRAMS
     TALK_TASK = TALK_TASK
 
-    def __init__(self, pytester: pytest.Pytester) -> None:
+    def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
         self.pytester = pytester
         self.folder = pytester.path
+        # hypothesis' own plugin imports all of hypothesis at the end of every run: 1.5 s that no test needs
+        monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
+        monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         pytester.makeini("[pytest]\ntestpaths = tasks\n")
         (self.folder / "tasks").mkdir()
 
@@ -118,6 +121,7 @@ class Suite:
     def summary(self, folder: str = "reports") -> dict[str, Any]:
         """The content of summary.json."""
         content: dict[str, Any] = json.loads((self.folder / folder / "summary.json").read_text())
+        content["statuses"] = {status: count for status, count in content["statuses"].items() if count}
         return content
 
 
@@ -132,7 +136,7 @@ def empty_suite(pytester: pytest.Pytester, cache_dir: Path, monkeypatch: pytest.
     """A folder without tasks."""
     monkeypatch.setenv("PLSQLBENCH_CACHE_DIR", str(cache_dir))
     monkeypatch.delenv("PYTEST_XDIST_AUTO_NUM_WORKERS", raising=False)
-    return Suite(pytester)
+    return Suite(pytester, monkeypatch)
 
 
 @pytest.fixture

@@ -18,15 +18,15 @@ def test_ids_are_short_stable_and_sorted(suite):
     ids = [line for line in result.outlines if "::" in line]
     assert ids == [
         "tasks/tasks.jsonl::double-it[postgres]",
-        "tasks/tasks.jsonl::steps_t1[postgres]",
-        "tasks/tasks.jsonl::steps_t2[postgres]",
-        "tasks/tasks.jsonl::steps_t3[postgres]",
+        "tasks/tasks.jsonl::steps_q01[postgres]",
+        "tasks/tasks.jsonl::steps_q02[postgres]",
+        "tasks/tasks.jsonl::steps_q03[postgres]",
     ]
 
 
 def test_an_item_can_be_named_alone(suite):
     option = suite.predict(*suite.right())
-    suite.run(option, "tasks/tasks.jsonl::steps_t3[postgres]").assert_outcomes(passed=1)
+    suite.run(option, "tasks/tasks.jsonl::steps_q03[postgres]").assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize(("word", "count"), [("steps", 3), ("talks", 3), ("functions", 1), ("simple", 1)])
@@ -37,7 +37,7 @@ def test_k_selects_by_id_subset_and_difficulty(suite, word, count):
 def test_lf_runs_what_failed_with_the_turns_before_it(suite):
     option = suite.predict(*wrong(suite))
     suite.run(option).assert_outcomes(passed=2, failed=2)
-    suite.run(option, "--lf").assert_outcomes(failed=2, deselected=2)
+    suite.run(option, "--lf").assert_outcomes(failed=2)
 
 
 def test_x_stops_at_the_first_failure_and_the_summary_says_so(suite):
@@ -49,14 +49,14 @@ def test_x_stops_at_the_first_failure_and_the_summary_says_so(suite):
 
 def test_v_and_q(suite):
     option = suite.predict(*suite.right())
-    suite.run(option, "-v").stdout.fnmatch_lines(["*tasks.jsonl::steps_t2[[]postgres[]] PASSED*"])
+    suite.run(option, "-v").stdout.fnmatch_lines(["*tasks.jsonl::steps_q02[[]postgres[]] PASSED*"])
     quiet = suite.run(option, "-q").stdout.str()
     assert "plsqlbench: " not in quiet.split("\n")[0]
     assert "functions" in quiet
 
 
 def test_a_failure_says_what_and_why_without_s(suite):
-    result = suite.run(suite.predict(*wrong(suite)), "-k", "t2")
+    result = suite.run(suite.predict(*wrong(suite)), "-k", "q02")
     text = result.stdout.str()
     for words in ("0 of 1 tests passed", "prompt: Write two_steps(), using step().", "failed: two steps"):
         assert words in text
@@ -96,8 +96,8 @@ def test_junit_xml_carries_properties(suite, workers):
         "passed": "2",
         "total": "2",
     }
-    assert cases["steps_t2[postgres]"]["category"] == "wrong_result"
-    assert cases["steps_t2[postgres]"]["passed"] == "0"
+    assert cases["steps_q02[postgres]"]["category"] == "wrong_result"
+    assert cases["steps_q02[postgres]"]["passed"] == "0"
 
 
 def test_a_turn_that_is_not_graded_is_skipped_with_its_reason(suite):
@@ -128,6 +128,11 @@ def test_two_files_with_the_same_task_are_refused(suite):
 def test_a_named_file_that_holds_no_tasks_is_refused(suite):
     (suite.folder / "other.jsonl").write_text('{"a": 1}\n')
     assert "other.jsonl" in suite.refused("--plsql-predictions=gold", "other.jsonl")
+
+
+def test_a_broken_file_beside_what_is_collected_is_not_read(suite):
+    suite.task({"id": "x", "subset": "y", "variants": {}}, "../beside.jsonl")
+    suite.run("--plsql-predictions=gold", "tasks").assert_outcomes(passed=4)
 
 
 def test_a_broken_task_file_is_one_line(suite):

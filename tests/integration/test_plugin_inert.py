@@ -25,12 +25,13 @@ def test_nothing_heavy_is_imported(suite):
         def test_modules():
             ours = [name for name in sys.modules if name.startswith("pytest_plsqlbench")]
             assert sorted(ours) == [
-                "pytest_plsqlbench", "pytest_plsqlbench.options", "pytest_plsqlbench.plugin"
+                "pytest_plsqlbench", "pytest_plsqlbench.bench", "pytest_plsqlbench.bench.dialect",
+                "pytest_plsqlbench.options", "pytest_plsqlbench.plugin"
             ]
             assert not [name for name in {HEAVY!r} if name in sys.modules]
         """
     )
-    suite.run("-p", "no:cacheprovider", "-p", "no:xdist").assert_outcomes(passed=1)
+    suite.run(".", "-p", "no:xdist").assert_outcomes(passed=1)
 
 
 def test_other_tests_run_as_always(suite):

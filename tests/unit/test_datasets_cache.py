@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import multiprocessing
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from pytest_plsqlbench.datasets import native
+from pytest_plsqlbench.datasets import cache, native
 from pytest_plsqlbench.datasets.cache import EntryCache, cache_root
 from pytest_plsqlbench.datasets.native import read_yaml
 
 TASK = "id: {}\nsubset: s\nvariants:\n  postgres: {{prompt: p, reference: r, tests: [{{name: t}}]}}\n"
-KEY = "ab" + "0" * 62
+KEY = bytes(range(32))
+OTHER = bytes(32)
 
 
 @pytest.fixture
@@ -23,72 +26,120 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def entries(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("tasks/??/*"))
+def forget() -> None:
+    """As a new process begins: nothing in memory."""
+    native._cache_of.cache_clear()
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted((folder / "tasks").glob("*"))
+
+
+def count(folder: Path) -> int:
+    """Number of entries on disk."""
+    return sum(path.read_bytes().count(cache._MAGIC) for path in files(folder))
 
 
 def test_what_was_put_is_got(tmp_path: Path) -> None:
-    cache = EntryCache(tmp_path)
-    assert cache.get(KEY) is None
-    cache.put(KEY, b"payload")
-    assert cache.get(KEY) == b"payload"
-    cache.put(KEY, b"")
-    assert EntryCache(tmp_path).get(KEY) == b""
+    path = tmp_path / "below" / "file"
+    entries = EntryCache(path)
+    assert entries.get(KEY) is None
+    entries.put(KEY, b"payload")
+    entries.put(OTHER, b"")
+    assert entries.get(KEY) == b"payload"
+    assert EntryCache(path).get(KEY) == b"payload"
+    assert EntryCache(path).get(OTHER) == b""
+    assert EntryCache(path).get(b"x" * 32) is None
 
 
-@pytest.mark.parametrize("broken", [b"", b"x", b"x" * 40])
-def test_a_broken_entry_is_none(tmp_path: Path, broken: bytes) -> None:
-    cache = EntryCache(tmp_path)
-    cache.put(KEY, b"payload")
-    (path,) = tmp_path.glob("??/*")
-    path.write_bytes(broken)
-    assert cache.get(KEY) is None
-    cache.put(KEY, b"payload")
-    assert cache.get(KEY) == b"payload"
+def test_the_last_entry_of_a_key_counts(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for payload in (b"old", b"new"):
+        EntryCache(path).put(KEY, payload)
+    assert EntryCache(path).get(KEY) == b"new"
 
 
-def test_a_single_changed_byte_is_noticed(tmp_path: Path) -> None:
-    cache = EntryCache(tmp_path)
-    cache.put(KEY, b"payload")
-    (path,) = tmp_path.glob("??/*")
+@pytest.mark.parametrize("place", range(0, 75, 3))
+def test_a_changed_byte_costs_entries_and_is_mended(tmp_path: Path, place: int) -> None:
+    path = tmp_path / "file"
+    entries = EntryCache(path)
+    entries.put(KEY, b"payload")
+    entries.put(OTHER, b"second")
     content = bytearray(path.read_bytes())
-    content[-1] ^= 1
+    content[len(content) // 2 - 10 + place % 60] ^= 1
     path.write_bytes(content)
-    assert cache.get(KEY) is None
+    again = EntryCache(path)
+    assert again.get(KEY) in {b"payload", None}
+    assert again.get(OTHER) in {b"second", None}
+    again.put(OTHER, b"third")
+    assert EntryCache(path).get(OTHER) == b"third"
+
+
+@pytest.mark.parametrize("kept", range(0, 70, 5))
+def test_a_torn_end_is_cut_off(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "file"
+    entries = EntryCache(path)
+    entries.put(KEY, b"payload")
+    whole = path.read_bytes()
+    entries.put(OTHER, b"x" * 20)
+    path.write_bytes(path.read_bytes()[: len(whole) + kept])
+    again = EntryCache(path)
+    assert again.get(KEY) == b"payload"
+    assert again.get(OTHER) is None
+    assert path.read_bytes() == whole
+    again.put(OTHER, b"y")
+    assert EntryCache(path).get(OTHER) == b"y"
+
+
+def test_repetitions_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    EntryCache(path).put(KEY, b"x" * 100)
+    once = path.read_bytes()
+    path.write_bytes(once * 4)
+    assert EntryCache(path).get(KEY) == b"x" * 100
+    assert path.read_bytes() == once
+
+
+def test_a_file_that_grew_too_large_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "LARGEST", 100)
+    path = tmp_path / "file"
+    entries = EntryCache(path)
+    entries.put(KEY, b"x" * 100)
+    entries.put(OTHER, b"x" * 100)
+    assert EntryCache(path).get(KEY) == b"x" * 100
+    assert path.read_bytes() == b""
 
 
 def test_a_folder_that_cannot_be_written_is_no_fault(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    cache = EntryCache(tmp_path / "file" / "below")
-    cache.put(KEY, b"payload")
-    assert cache.get(KEY) is None
+    entries = EntryCache(tmp_path / "file" / "below")
+    entries.put(KEY, b"payload")
+    assert entries.get(KEY) == b"payload"
 
 
-def test_many_writers_leave_one_whole_entry(tmp_path: Path) -> None:
-    payload = b"x" * 100_000
-
-    def work(_: int) -> None:
-        cache = EntryCache(tmp_path)
-        cache.put(KEY, payload)
-        assert cache.get(KEY) == payload
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(64)))
-    assert [path.name for path in tmp_path.glob("??/*")] == [KEY[2:]]
-    assert not list(tmp_path.glob("??/.new-*"))
+def work(path: Path, number: int) -> None:
+    entries = EntryCache(path)
+    for step in range(50):
+        entries.put(bytes([number, step]) * 16, bytes([number]) * (1000 * number + step))
 
 
-def test_old_entries_are_forgotten_and_young_ones_kept(tmp_path: Path) -> None:
-    cache = EntryCache(tmp_path)
-    cache.put(KEY, b"old")
-    (old,) = tmp_path.glob("??/*")
+def test_many_processes_write_into_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with ProcessPoolExecutor(4, mp_context=multiprocessing.get_context("spawn")) as pool:
+        list(pool.map(work, [path] * 8, range(8)))
+    entries = EntryCache(path)
+    for number in range(8):
+        for step in range(50):
+            assert entries.get(bytes([number, step]) * 16) == bytes([number]) * (1000 * number + step)
+
+
+def test_files_that_were_not_used_for_long_are_forgotten(tmp_path: Path) -> None:
+    for name in ("old", "young"):
+        EntryCache(tmp_path / name).put(KEY, b"payload")
     past = time.time() - 100 * 86_400
-    os.utime(old, (past, past))
-    os.utime(tmp_path / "swept", (past, past))
-    fresh = EntryCache(tmp_path)
-    fresh.put("cd" + "0" * 62, b"young")
-    assert fresh.get(KEY) is None
-    assert fresh.get("cd" + "0" * 62) == b"young"
+    os.utime(tmp_path / "old", (past, past))
+    EntryCache(tmp_path / "new").put(KEY, b"payload")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "young"]
 
 
 def test_the_folder_is_named_by_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +154,8 @@ def test_a_task_is_parsed_once_and_then_taken_from_the_cache(
     path = tmp_path / "a.yaml"
     path.write_text(TASK.format("a"))
     first = read_yaml(path).tasks
-    assert len(entries(folder)) == 1
+    assert count(folder) == 1
+    forget()
 
     def refuse(*args: object) -> None:
         raise AssertionError("not from the cache")
@@ -120,7 +172,7 @@ def test_a_changed_file_is_read_anew(folder: Path, tmp_path: Path) -> None:
     path.write_text(TASK.format("b"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert read_yaml(path).tasks[0].id == "b"
-    assert len(entries(folder)) == 2
+    assert count(folder) == 2
 
 
 def test_equal_files_share_an_entry_and_keep_their_own_place(folder: Path, tmp_path: Path) -> None:
@@ -128,7 +180,7 @@ def test_equal_files_share_an_entry_and_keep_their_own_place(folder: Path, tmp_p
         (tmp_path / name).write_text(TASK.format("a"))
     found = [read_yaml(tmp_path / name).tasks[0].source.path for name in ("a.yaml", "b.yaml")]
     assert [Path(path).name for path in found] == ["a.yaml", "b.yaml"]
-    assert len(entries(folder)) == 1
+    assert count(folder) == 1
 
 
 def test_entries_of_other_code_are_not_used(
@@ -139,7 +191,7 @@ def test_entries_of_other_code_are_not_used(
     read_yaml(path)
     monkeypatch.setattr(native, "_code_version", lambda: b"other")
     read_yaml(path)
-    assert len(entries(folder)) == 2
+    assert count(folder) == 2
 
 
 @pytest.mark.parametrize("payload", [b"\xc1", b"\x90", b"\x81\xa2id\xa1x"])
@@ -147,16 +199,18 @@ def test_an_entry_that_holds_no_tasks_is_written_anew(folder: Path, tmp_path: Pa
     path = tmp_path / "a.yaml"
     path.write_text(TASK.format("a"))
     first = read_yaml(path).tasks
-    (entry,) = entries(folder)
-    EntryCache(folder / "tasks").put(entry.parent.name + entry.name, payload)
-    assert read_yaml(path).tasks == first
-    assert read_yaml(path).tasks == first
+    key = hashlib.sha256(native._code_version() + path.read_bytes()).digest()
+    EntryCache(files(folder)[0]).put(key, payload)
+    for _ in range(2):
+        forget()
+        assert read_yaml(path).tasks == first
 
 
 def test_a_faulty_file_leaves_no_entry(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(TASK.format("a") + "oops: 1\n")
     for _ in range(2):
+        forget()
         with pytest.raises(Exception, match="oops"):
             read_yaml(path)
-    assert not entries(folder)
+    assert not files(folder)

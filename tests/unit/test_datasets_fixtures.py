@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_plsqlbench.bench.database import Database
@@ -510,6 +510,10 @@ def test_wrong_types_are_refused(text: str) -> None:
 
 
 @given(st.integers())
+@example(-(2**31))
+@example(-(2**31) - 1)
+@example(2**31)
+@example(2**31 - 1)
 def test_whole_numbers_fit_exactly_their_range(number: int) -> None:
     fits = ColumnType("integer").problem(str(number)) is None
     assert fits == (-(2**31) <= number < 2**31)

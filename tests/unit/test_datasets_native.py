@@ -320,6 +320,11 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
         changed("variants.oracle.turns.1.tests.0.expect", {"error": "22012"}, CONVERSATION),
         f"{O1}.tests[0].expect.error: '22012' is not a code with five digits such as 'ORA-01403'",
     ),
+    (changed(f"{T}.call", "a\0b"), f"{T0}.call: holds the character U+0000, which no database takes"),
+    (
+        changed(f"{P}.reference", "a\0b"),
+        "variants.postgres.reference: holds the character U+0000, which no database takes",
+    ),
     (changed(f"{T}.name", ...), f"{T0}: the key 'name' is missing"),
     (changed(f"{T}.name", ""), f"{T0}.name: must be one line of text"),
     (changed(f"{T}.name", "a\nb"), f"{T0}.name: must be one line of text"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,11 +15,9 @@ from pytest_plsqlbench.datasets.bundled import bundled_path
 from pytest_plsqlbench.datasets.dataset import Dataset, check_unique, join, shown_path
 from pytest_plsqlbench.datasets.readers import (
     load_path,
-    read_file,
     reader_of,
     suite_root,
     suite_tasks,
-    task_files,
 )
 
 BODY = "subset: s\nvariants:\n  postgres: {prompt: p, reference: r, tests: [{name: t}]}\n"
@@ -107,11 +106,14 @@ def test_a_folder_is_walked_in_order_and_only_tasks_are_taken(tmp_path: Path) ->
         },
     )
     assert [task.id for task in load_path(tmp_path).tasks] == ["a1", "a2", "b1", "b2"]
-    assert [str(path.relative_to(tmp_path)) for path in task_files(tmp_path)] == [
-        "a.jsonl",
-        "b/1.yaml",
-        "b/2.yaml",
-    ]
+
+
+def test_a_link_that_leads_back_and_a_pipe_are_passed_over(tmp_path: Path) -> None:
+    put(tmp_path, {"x/a.yaml": yaml_task("a"), "far/b.yaml": yaml_task("b")})
+    (tmp_path / "x/again").symlink_to(tmp_path / "x")
+    (tmp_path / "x/far").symlink_to(tmp_path / "far")
+    os.mkfifo(tmp_path / "x/pipe.yaml")
+    assert [task.id for task in load_path(tmp_path / "x").tasks] == ["a", "b"]
 
 
 def test_a_broken_task_in_a_folder_is_a_fault_and_not_passed_over(tmp_path: Path) -> None:
@@ -132,16 +134,6 @@ def test_a_named_file_must_be_of_a_known_format(tmp_path: Path) -> None:
         load_path(tmp_path / "b.yaml")
     with pytest.raises(UserError, match=r"none\.yaml: cannot be read: No such file"):
         load_path(tmp_path / "none.yaml")
-
-
-def test_a_file_met_on_a_walk_may_be_anything(tmp_path: Path) -> None:
-    put(tmp_path, {"a.txt": "x", "b.yaml": yaml_task("b")})
-    assert read_file(tmp_path / "a.txt", named=False) is None
-    found = read_file(tmp_path / "b.yaml", named=False)
-    assert found is not None
-    assert [task.id for task in found.tasks] == ["b"]
-    with pytest.raises(UserError):
-        read_file(tmp_path / "a.txt", named=True)
 
 
 def test_subsets_that_are_not_read_yet_are_named_and_not_lost(tmp_path: Path) -> None:

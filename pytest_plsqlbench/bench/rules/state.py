@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
+from pytest_plsqlbench.bench.difference import WIDTH, escape
 from pytest_plsqlbench.bench.observation import TableState
 from pytest_plsqlbench.bench.outcome import PASSED, Outcome, failed
 from pytest_plsqlbench.bench.rules.errors import same_code
@@ -43,8 +44,11 @@ def strictly_alike(sides: Sides) -> Outcome:
     if ours == theirs:
         return PASSED
     missing, extra = sorted(ours - theirs), sorted(theirs - ours)
-    shown = ", ".join(missing[:3]) or "no such change", ", ".join(extra[:3]) or "no such change"
-    return failed("state", "objects", shown, "new, dropped or altered objects")
+    return failed("state", "objects", (_show(missing), _show(extra)), "new, dropped or altered objects")
+
+
+def _show(objects: Sequence[str]) -> str:
+    return escape(", ".join(objects[:3]))[:WIDTH] or "no such change"
 
 
 def _tables_alike(

@@ -80,16 +80,23 @@ class Admin:
                     ) from None
         raise AssertionError  # pragma: no cover (the loop returns or raises)
 
-    def steady(self) -> bool:
-        """Whether the server answers on the connection that was open before, as it does not after a crash."""
-        if self._connection is None:
-            return False
-        try:
-            self._connection.execute("SELECT 1")
-        except psycopg.Error:
-            self.close()
-            return False
-        return True
+    def steady(self, seconds: float = 0.0) -> bool:
+        """Whether the connection that was open before still answers, as it does not after a crash.
+
+        Args:
+            seconds: how long it must go on answering.
+        """
+        end = time.monotonic() + seconds
+        while self._connection is not None:
+            try:
+                self._connection.execute("SELECT 1")
+            except psycopg.Error:
+                self.close()
+                return False
+            if time.monotonic() >= end:
+                return True
+            time.sleep(0.05)
+        return False
 
     def terminate(self, pid: int, seconds: float = 10.0) -> bool:
         """Kill a session and wait until it is gone; returns whether it is."""

@@ -101,7 +101,7 @@ def _play_statement(
         else:  # closed with its transaction before anyone could read it
             shown.results = [spoiled(result) for result in shown.results]
     steps.after(shown, budget)
-    if shown.results and session.reported(REPORTED) != PINNED_REPORTED:
+    if shown.reported_bound and session.reported(REPORTED) != PINNED_REPORTED:
         shown.results = [spoiled(result) for result in shown.results]
     return shown
 

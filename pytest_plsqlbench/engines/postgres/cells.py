@@ -19,6 +19,9 @@ _KINDS: dict[int, Kind] = {
     114: "json",
     700: "float",
     701: "float",
+    1005: "numbers",  # smallint[]
+    1007: "numbers",  # integer[]
+    1016: "numbers",  # bigint[]
     1042: "text",
     1043: "text",
     1082: "date",
@@ -26,6 +29,7 @@ _KINDS: dict[int, Kind] = {
     1114: "timestamp",
     1184: "timestamptz",
     1186: "interval",
+    1231: "numbers",  # numeric[]
     1266: "time",
     1700: "numeric",
     3802: "json",
@@ -35,18 +39,19 @@ _KINDS: dict[int, Kind] = {
 _CURSOR = 1790
 _VOID = 2278
 _SETTING_BOUND = frozenset(("float", "bytes", "other"))
+_REPORTED_BOUND = frozenset(("date", "timestamp", "timestamptz", "interval", "other"))
 
 
 class Columns:
     """The columns of a result: names and type families."""
 
-    __slots__ = ("cursors", "kinds", "names", "setting_bound")
+    __slots__ = ("cursors", "kinds", "names", "reported_bound", "setting_bound")
 
     def __init__(self, result: PGresult) -> None:
         names: list[str] = []
         kinds: list[Kind] = []
         cursors: list[int] = []
-        setting_bound = False
+        setting_bound = reported_bound = False
         for at in range(result.nfields):
             oid = result.ftype(at)
             kind = _KINDS.get(oid, "other")
@@ -54,14 +59,17 @@ class Columns:
             kinds.append(kind)
             if oid == _CURSOR:
                 cursors.append(at)
-            elif kind in _SETTING_BOUND and oid != _VOID:
-                setting_bound = True
+            elif oid != _VOID:
+                setting_bound = setting_bound or kind in _SETTING_BOUND
+                reported_bound = reported_bound or kind in _REPORTED_BOUND
         self.names = tuple(names)
         self.kinds = kinds
         self.cursors = cursors
         """Columns that hold names of cursors."""
         self.setting_bound = setting_bound
         """Whether settings that the server does not report change how a value prints."""
+        self.reported_bound = reported_bound
+        """Whether settings that it does report change that."""
 
     def rows(self, result: PGresult) -> tuple[list[tuple[Cell, ...]], int]:
         """The rows as cells, and the number of their bytes."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ from pytest_plsqlbench.engines.postgres.admin import first_line
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.facts import Facts, read_facts
 from pytest_plsqlbench.engines.postgres.names import fresh_database, literal, quoted, side_role
-from pytest_plsqlbench.engines.postgres.session import Session
+from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
 from pytest_plsqlbench.engines.postgres.settings import connect_options
 from pytest_plsqlbench.engines.protocol import EngineUnavailableError, InfrastructureError, Limits, Side
 from pytest_plsqlbench.servers.naming import membership
@@ -155,7 +157,9 @@ class Copies:
         known = self._facts.get(fingerprint)
         if known is None:
             session = self.session(copy, "reference")
-            known = self._facts[fingerprint] = read_facts(session, Budget(Limits(), HARNESS_SECONDS))
+            with _harness():
+                known = read_facts(session, Budget(Limits(), HARNESS_SECONDS))
+            self._facts[fingerprint] = known
         return known
 
     def baseline(self, template: Template) -> state.Baseline:
@@ -165,7 +169,8 @@ class Copies:
             copy = self.make(template)
             try:
                 session = self.login(copy, "reference")
-                known = state.baseline(session, template.schemas, Budget(Limits(), HARNESS_SECONDS))
+                with _harness():
+                    known = state.baseline(session, template.schemas, Budget(Limits(), HARNESS_SECONDS))
                 session.close()
             finally:
                 self.drop(copy)
@@ -179,3 +184,12 @@ class Copies:
                 self._admin.execute(f"DROP ROLE IF EXISTS {self._role(side)}")
             except psycopg.Error as error:
                 raise InfrastructureError(f"cannot drop a role: {first_line(error)}") from None
+
+
+@contextlib.contextmanager
+def _harness() -> Iterator[None]:
+    """Only our own statements run in here, on a database that no program has touched."""
+    try:
+        yield
+    except (ControlError, SessionGoneError) as error:
+        raise InfrastructureError(f"a fresh database cannot be read: {error}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
 from psycopg.pq import TransactionStatus
 
 from pytest_plsqlbench.bench.observation import CallObservation, Observation, TableState
@@ -12,10 +13,11 @@ from pytest_plsqlbench.engines.postgres import settings, state
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
 from pytest_plsqlbench.engines.postgres.failure import Routines
+from pytest_plsqlbench.engines.postgres.rolled_test import UNREADABLE
 from pytest_plsqlbench.engines.postgres.scripts import calls_of, judges_state, reading
 from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
 from pytest_plsqlbench.engines.postgres.steps import Free
-from pytest_plsqlbench.engines.protocol import InfrastructureError, Play, Played, Side
+from pytest_plsqlbench.engines.protocol import Play, Played, Side
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.bench.task import Test
@@ -135,12 +137,19 @@ class IsolatedPlay:
                     between.append(self._state(reader)[0])
         except GoneDuringCallError as gone:
             calls.append(gone.observation)
-        except SessionGoneError as gone:
-            calls.append(CallObservation(limit=gone.limit, lost=gone.limit is None))
+        except (ControlError, SessionGoneError) as error:
+            limit = error.limit if isinstance(error, SessionGoneError) else UNREADABLE
+            calls.append(CallObservation(limit=limit, lost=limit is None))
         if judged:
-            session.kill()  # what it has not committed is undone, and it holds no lock any more
-            final, objects = self._state(reader or self._reader(copy))
-            between.append(final)
+            try:
+                session.kill()  # what it has not committed is undone, and it holds no lock any more
+                final, objects = self._state(reader or self._reader(copy))
+                between.append(final)
+            except (ControlError, SessionGoneError):
+                # a program has put something in the way: not a way to escape a verdict
+                last = calls.pop() if calls else CallObservation()
+                calls.append(msgspec.structs.replace(last, limit=UNREADABLE))
+                judged = False
         return Observation(
             calls=tuple(calls),
             state=between[-1] if judged else None,
@@ -163,7 +172,7 @@ class IsolatedPlay:
             objects = state.read_objects(reader, self._base, budget) if self._play.strict else ()
         except ControlError as error:
             if error.failure.code != _LOCKED:
-                raise InfrastructureError(f"the state of the tables cannot be read: {error}") from None
+                raise
             tables, objects = (state.LOCKED,), ()
         reader.control("ROLLBACK", budget)
         return tables, objects

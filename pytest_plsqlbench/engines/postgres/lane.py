@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ from pytest_plsqlbench.engines.postgres.copies import Copies, Copy
 from pytest_plsqlbench.engines.postgres.isolated import IsolatedPlay
 from pytest_plsqlbench.engines.postgres.rollback import RollbackPlay
 from pytest_plsqlbench.engines.postgres.scripts import may_stain, needs_autocommit, refuse_commands
+from pytest_plsqlbench.engines.postgres.session import ControlError, SessionGoneError
 from pytest_plsqlbench.engines.postgres.steps import NeedsAutocommitError, TransactionLostError
+from pytest_plsqlbench.engines.protocol import InfrastructureError
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.admin import Admin
@@ -44,7 +47,10 @@ class PostgresLane:
             played = self._roll_back(play, template)
             if played is not None:
                 return played
-        return IsolatedPlay(self._copies, template, play).run()
+        try:
+            return IsolatedPlay(self._copies, template, play).run()
+        except (ControlError, SessionGoneError) as error:
+            raise InfrastructureError(f"a fresh session does not work: {error}") from None
 
     def _roll_back(self, play: Play, template: Template) -> Played | None:
         """Play in a transaction; None where that would not show what the texts do outside one."""
@@ -54,7 +60,7 @@ class PostgresLane:
         kept = False
         try:
             played = RollbackPlay(self._copies, copy, play).run()
-            self._tidy(copy, play)
+            self._tidy(copy, play, played)
             kept = True
         except TransactionLostError:
             return None
@@ -77,10 +83,11 @@ class PostgresLane:
         self._kept.move_to_end(fingerprint)
         return copy
 
-    def _tidy(self, copy: Copy, play: Play) -> None:
+    def _tidy(self, copy: Copy, play: Play, played: Played) -> None:
         """Do not let a session age, nor live on with what no rollback undoes."""
         session = copy.sessions.get(play.side)
-        if session is None or session.gone or session.plays >= _PLAYS_PER_SESSION or session.slow:
+        worn = session is None or session.gone or session.slow or session.plays >= _PLAYS_PER_SESSION
+        if worn or _limited(played):
             self._copies.retire(copy, play.side)
             if self._copies.bloated(copy):
                 self._discard(copy.template)
@@ -93,7 +100,15 @@ class PostgresLane:
             self._copies.drop(copy)
 
     def close(self) -> None:
-        """Drop what the lane created."""
-        while self._kept:
-            self._copies.drop(self._kept.popitem()[1])
-        self._copies.drop_roles()
+        """Drop what the lane created; where the server is gone, its owner sweeps the rest."""
+        with contextlib.suppress(InfrastructureError):
+            while self._kept:
+                self._copies.drop(self._kept.popitem()[1])
+            self._copies.drop_roles()
+        self._kept.clear()
+
+
+def _limited(played: Played) -> bool:
+    """Whether a limit was passed: memory may be left in pieces, files large."""
+    calls = [call for observation in played.tests for call in observation.calls]
+    return any(call.limit is not None for call in (*played.programs, *calls))

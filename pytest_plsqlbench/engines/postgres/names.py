@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 
@@ -24,7 +25,7 @@ _LONGEST = 63
 
 def template_database(run_id: str, fingerprint: str) -> str:
     """The loaded database that lanes copy."""
-    return f"{run_prefix(run_id)}t_{fingerprint[:20]}"
+    return f"{run_prefix(run_id)}t_{hashlib.sha256(fingerprint.encode()).hexdigest()[:32]}"
 
 
 def side_role(run_id: str, worker: str, side: Side) -> str:

@@ -55,6 +55,7 @@ class Output:
         if severity in _PRINTED and message.error_field(DiagnosticField.SOURCE_FUNCTION) == _RAISE:
             self.lines.extend(shown.split("\n"))
             if len(self.lines) > limits.output_lines:
+                del self.lines[limits.output_lines :]
                 self.exceeded = True
         elif len(self.diagnostics) < _MOST_DIAGNOSTICS:
             code = message.error_field(DiagnosticField.SQLSTATE) or b"01000"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pytest_plsqlbench.bench.observation import CallObservation, Observation
-from pytest_plsqlbench.engines.postgres import settings
+from pytest_plsqlbench.engines.postgres import settings, state
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
 from pytest_plsqlbench.engines.postgres.facts import Sequence, read_sequences, restore
@@ -59,6 +59,7 @@ class RollbackPlay:
         """Where sequences stand before each test: what programs took while installed stays taken."""
         judged = any(judges_state(test) for test in play.tests)
         self._base = copies.baseline(copy.template) if judged else None
+        self._watch: state.Watch | None = None
 
     def run(self) -> Played:
         """Play it.
@@ -80,8 +81,9 @@ class RollbackPlay:
             if not self._install(session):
                 return self._last in self._killers
             failed = self._settle(session) if self._programs else None
-        except ControlError as error:
-            raise InfrastructureError(f"the PostgreSQL server refused to go on: {error}") from None
+        except ControlError:
+            # a program has put something in the way of the harness: not a way to escape a verdict
+            raise TransactionLostError from None
         if failed is not None or len(self._observed) == len(self._play.tests):
             if failed is not None and self._observed:
                 # it was installed before, and is not now: nothing of it can be observed any more
@@ -110,6 +112,9 @@ class RollbackPlay:
                     raise InfrastructureError(f"the PostgreSQL server does not begin: {error}") from None
             else:
                 self._copy.unsettled = True
+                if self._base is not None:
+                    since = state.written(session, self._base, self._harness())
+                    self._watch = state.Watch(self._base, since)
                 return session
         raise AssertionError  # pragma: no cover (the loop returns or raises)
 
@@ -170,9 +175,12 @@ class RollbackPlay:
         return failed
 
     def _take_sequences(self, session: Session) -> None:
-        session.control(settings.pin(("pg_catalog",)), self._harness())
-        self._standing = read_sequences(session, self._harness())
-        session.control(f"ROLLBACK TO SAVEPOINT {self._inner}", self._harness())
+        try:
+            session.control(settings.pin(("pg_catalog",)), self._harness())
+            self._standing = read_sequences(session, self._harness())
+            session.control(f"ROLLBACK TO SAVEPOINT {self._inner}", self._harness())
+        except ControlError:  # a program keeps its own role from reading them
+            raise TransactionLostError from None
 
     def _ready(self) -> str:
         """Statements after which the next test may begin."""
@@ -197,7 +205,7 @@ class RollbackPlay:
                 seconds=self._seconds(at),
                 strict=self._play.strict,
                 routines=self._routines,
-                base=self._base,
+                watch=self._watch,
             )
             try:
                 observation = played.play(self._shown.get(self._last))

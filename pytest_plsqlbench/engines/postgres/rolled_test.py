@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.engines.protocol import Limits
 
 
+UNREADABLE = "state_unreadable"
+"""In place of a limit: the program keeps others from seeing what it did."""
+
+
 class GoneInTestError(Exception):
     """The session went during a test; carries what had been observed."""
 
@@ -52,7 +56,7 @@ class RolledTest:
         seconds: float,
         strict: bool,
         routines: Routines,
-        base: state.Baseline | None,
+        watch: state.Watch | None,
     ) -> None:
         self._session = session
         self._test = test
@@ -61,7 +65,7 @@ class RolledTest:
         self._seconds = seconds
         self._strict = strict
         self._routines = routines
-        self._base = base if judges_state(test) else None
+        self._watch = watch if judges_state(test) else None
         self._calls: list[CallObservation] = []
         self._elapsed = 0.0
 
@@ -81,8 +85,8 @@ class RolledTest:
             self._calls.append(shown_by_program)
         try:
             self._play_calls(between)
-            if self._base is not None:
-                final, objects = self._state(self._base)
+            if self._watch is not None:
+                final, objects = self._state(self._watch)
                 between.append(final)
         except GoneDuringCallError as gone:
             self._calls.append(gone.observation)
@@ -92,8 +96,8 @@ class RolledTest:
         except ControlError as error:
             # reading the state failed: the program has used up what its session may use
             self._session.kill()
-            raise GoneInTestError(self._unread(error.failure.limit or "state_unreadable")) from None
-        if self._base is None:
+            raise GoneInTestError(self._unread(error.failure.limit or UNREADABLE)) from None
+        if self._watch is None:
             return self._observation()
         return msgspec.structs.replace(
             self._observation(),
@@ -103,11 +107,11 @@ class RolledTest:
         )
 
     def _play_calls(self, between: list[tuple[TableState, ...]]) -> None:
-        session, test, base = self._session, self._test, self._base
+        session, test, watch = self._session, self._test, self._watch
         budget = Budget(self._limits, self._seconds)
         session.output.restart(self._limits)
         session.setting_bound = False
-        guarded = base is not None or test.on_error == "continue" or len(self._scripts) > 1
+        guarded = watch is not None or test.on_error == "continue" or len(self._scripts) > 1
         steps = Guarded(session) if guarded else Watched(session)
         last = len(self._scripts) - 1
         for number, script in enumerate(self._scripts):
@@ -120,16 +124,16 @@ class RolledTest:
             self._calls.append(shown)
             if shown.limit is not None or (shown.error is not None and test.on_error == "stop"):
                 return
-            if base is not None and self._strict and number < last:
-                between.append(self._state(base)[0])
+            if watch is not None and self._strict and number < last:
+                between.append(self._state(watch)[0])
 
-    def _state(self, base: state.Baseline) -> tuple[tuple[TableState, ...], tuple[str, ...]]:
+    def _state(self, watch: state.Watch) -> tuple[tuple[TableState, ...], tuple[str, ...]]:
         session = self._session
         budget = Budget(self._limits, HARNESS_SECONDS)
         name = savepoint_name()
         session.control(f"SAVEPOINT {name}; {state.pinned()}; SET LOCAL statement_timeout = 0", budget)
-        tables = state.read_state(session, base, budget)
-        objects = state.read_objects(session, base, budget) if self._strict else ()
+        tables = state.read_state(session, watch.base, budget, watch.since)
+        objects = state.read_objects(session, watch.base, budget) if self._strict else ()
         session.control(f"ROLLBACK TO SAVEPOINT {name}; RELEASE SAVEPOINT {name}", budget)
         return tables, objects
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -20,7 +21,11 @@ _TELLING = (
     "\\",  # escapes could spell any of them
 )
 """One of these is in every text for which ``ends_transactions`` holds and whose statements are ``_PLAIN``."""
-_STAINS = ("set_config", "setseed", "load ", "dblink")
+_STAINS = ("set_config", "setseed", "load ", "execute")
+"""Words of texts that may leave in the session what no rollback undoes: the name of a setting that a program
+invented, the state of random(). Dynamic SQL can spell all of them."""
+_SETS_OWN = re.compile(r"""\bset\s*+(?:(?:local|session)\b\s*+)?+(?:/\*|--|[\w$"]++\s*+(?:\.|/\*|--))""")
+"""``SET a.b``, or a comment where that could stand. Reconnecting once too often costs a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,8 @@ def reading(text: str) -> Reading:
         only_routines=all(statement.kind in _ROUTINES for statement in statements),
         fetches=any(statement.text[:5].upper() in {"FETCH", "MOVE "} for statement in statements),
         stains=any(word in low for word in _STAINS)
-        or any(statement.kind in {"session", "other"} for statement in statements),
+        or any(statement.kind in {"session", "other"} for statement in statements)
+        or _SETS_OWN.search(low) is not None,
     )
 
 

@@ -45,6 +45,13 @@ _COPY_IN = int(ExecStatus.COPY_IN)
 _GOOD = int(ConnStatus.OK)
 
 
+_TOLD_SECONDS = 0.3
+_CRASH_SECONDS = 1.5
+"""Within which a server that is shut down, or whose process died, has cut all others off."""
+_ENDED_ALONE = frozenset(("57P01", "57P05", "25P03", "25P04"))
+"""Terminated by command, and the time-outs of idle sessions and of transactions."""
+
+
 class SessionGoneError(Exception):
     """The session is no more: killed by us at a limit (``limit``), or lost otherwise."""
 
@@ -70,6 +77,8 @@ class Shown:
     failure: Failure | None = None
     cursors: list[str] = field(default_factory=list)
     """Names of cursors among the values returned."""
+    reported_bound: bool = False
+    """Settings that the server reports change how a value of the results prints."""
 
 
 class Session:
@@ -155,6 +164,7 @@ class Session:
         """
         try:
             raw = text.encode()
+            lines = None if data is None else data.encode()
         except UnicodeEncodeError:
             return Shown(failure=Failure("22021", "the text holds a character that UTF-8 does not have"))
         if b"\0" in raw:
@@ -170,7 +180,7 @@ class Session:
                     if reader.take(result, status):
                         raise self._killed("row_limit")
                 elif status in _COPIES:
-                    self._copy(status, data, budget)
+                    self._copy(status, lines, budget)
                     if status != _COPY_IN:
                         shown.failure = Failure("0A000", "COPY TO STDOUT has no reader here")
                 elif status not in _COMPLETE:
@@ -216,13 +226,13 @@ class Session:
                 if self.output.exceeded:
                     raise self._killed("output_limit")
 
-    def _copy(self, status: int, data: str | None, budget: Budget) -> None:
+    def _copy(self, status: int, data: bytes | None, budget: Budget) -> None:
         connection = self._connection
         if status == _COPY_IN:
             if data is None:
                 connection.put_copy_end(b"COPY FROM STDIN has no data here")
             else:
-                connection.put_copy_data(data.encode())
+                connection.put_copy_data(data)
                 connection.put_copy_end()
             return
         taken = 0
@@ -242,11 +252,16 @@ class Session:
         return SessionGoneError(limit)
 
     def _lost(self, failure: Failure | None) -> SessionGoneError:
-        self.kill()
+        # a session that was ended alone is told so; without that word the server may just be failing
+        told = failure is not None and failure.fatal and failure.code in _ENDED_ALONE
+        self.kill(_TOLD_SECONDS if told else _CRASH_SECONDS)
         return SessionGoneError(None, failure)
 
-    def kill(self) -> None:
+    def kill(self, doubt: float = 0.0) -> None:
         """End the session from outside and see that it is gone.
+
+        Args:
+            doubt: seconds for which the server must stay up before it counts as sound.
 
         Raises:
             InfrastructureError: the server is gone, or does not end the session.
@@ -255,7 +270,7 @@ class Session:
             return
         self.gone = True
         self._connection.finish()
-        if not self._admin.steady():
+        if not self._admin.steady(doubt):
             # every session was cut: who did that is not known, surely not by what this one shows
             raise InfrastructureError("the PostgreSQL server failed or restarted while a program ran")
         if not self._admin.terminate(self.pid):
@@ -286,6 +301,7 @@ class _Reader:
         if columns is None:
             columns = self._columns = cells.Columns(result)
             self.setting_bound = self.setting_bound or columns.setting_bound
+            self._shown.reported_bound = self._shown.reported_bound or columns.reported_bound
         taken, size = columns.rows(result)
         budget.rows -= len(taken)
         budget.bytes -= size

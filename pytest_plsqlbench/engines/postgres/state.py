@@ -26,7 +26,8 @@ _NUMERIC = "1700"
 _CATALOG = ("pg_catalog",)
 _SYSTEM = "('pg_catalog', 'information_schema', 'pg_toast')"
 _TABLES = """
-SELECT n.nspname, c.relname, c.relkind, pg_catalog.quote_ident(a.attname), a.atttypid::pg_catalog.int8
+SELECT c.oid::pg_catalog.int8, n.nspname, c.relname, c.relkind,
+  pg_catalog.quote_ident(a.attname), a.atttypid::pg_catalog.int8
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname = ANY ({schemas})
@@ -46,6 +47,17 @@ WHERE c.relkind IN ('r', 'p', 'S', 'v', 'm', 'f') AND n.nspname NOT IN {_SYSTEM}
 ORDER BY 1"""
 
 
+_WRITTEN = """
+SELECT c.oid::pg_catalog.int8, pg_catalog.concat(pg_catalog.pg_relation_filenode(c.oid), ' ',
+  pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid), ' ', pg_catalog.pg_stat_get_xact_tuples_updated(c.oid),
+  ' ', pg_catalog.pg_stat_get_xact_tuples_deleted(c.oid))
+FROM pg_catalog.pg_class c
+WHERE c.oid = ANY (ARRAY[{oids}]::pg_catalog.oid[]) AND c.relkind = 'r'
+  AND pg_catalog.current_setting('track_counts') = 'on'"""
+
+Written = dict[str, str]
+"""Object identifier of a table → how much was written to it."""
+
 LOCKED = TableState("(a table is locked by an open transaction)", (), ())
 """In place of the state between two calls, where a program keeps others from reading."""
 
@@ -54,6 +66,7 @@ LOCKED = TableState("(a table is locked by an open transaction)", (), ())
 class Table:
     """A table of the data."""
 
+    oid: str
     schema: str
     name: str
     source: str
@@ -78,6 +91,14 @@ class Baseline:
     objects: frozenset[str] = field(default_factory=frozenset)
 
 
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """The loaded state, and what the session had written when its transaction began."""
+
+    base: Baseline
+    since: Written | None = None
+
+
 def baseline(session: Session, schemas: tuple[str, ...], budget: Budget) -> Baseline:
     """Read the loaded state, before any program has run."""
     names = ", ".join(literal(schema) for schema in schemas)
@@ -96,13 +117,46 @@ def _begin() -> str:
     return f"BEGIN; {pin(_CATALOG)}"
 
 
-def read_state(session: Session, base: Baseline, budget: Budget) -> tuple[TableState, ...]:
-    """Tables that differ from the loaded ones, sorted by name. The session is pinned to ``pg_catalog``."""
-    now = _digests(session, base.tables, budget)
-    changed = [
-        table for table, before, after in zip(base.tables, base.digests, now, strict=True) if before != after
+def written(session: Session, base: Baseline, budget: Budget) -> Written:
+    """How much this session has written to each table so far; to be compared within one transaction.
+
+    Equal values mean that the table was not written in between: the server counts each row that a session
+    writes, undone or not, and a TRUNCATE gives the table another file. Partitioned tables have no value, nor
+    has any table where the server does not count.
+    """
+    if not base.tables:
+        return {}
+    oids = ", ".join(table.oid for table in base.tables)
+    return {row[0]: row[1] for row in _rows(session.control(_WRITTEN.format(oids=oids), budget)[-1])}
+
+
+def read_state(
+    session: Session, base: Baseline, budget: Budget, since: Written | None = None
+) -> tuple[TableState, ...]:
+    """Tables that differ from the loaded ones, sorted by name. The session is pinned to ``pg_catalog``.
+
+    Args:
+        session: reads them.
+        base: the loaded state.
+        budget: for the harness' own statements.
+        since: what ``written`` returned in this transaction while all tables were as loaded; tables that
+            were not written since are not read.
+    """
+    if since is None:
+        read = list(enumerate(base.tables))
+    else:
+        now = written(session, base, budget)
+        read = [
+            (at, table)
+            for at, table in enumerate(base.tables)
+            if table.oid not in since or since[table.oid] != now.get(table.oid)
+        ]
+    digests = _digests(session, tuple(table for _, table in read), budget)
+    states = [
+        _content(session, table, budget)
+        for (at, table), digest in zip(read, digests, strict=True)
+        if digest != base.digests[at]
     ]
-    states = [_content(session, table, budget) for table in changed]
     return tuple(sorted(states, key=lambda state: state.name))
 
 
@@ -125,16 +179,17 @@ def _objects(session: Session, budget: Budget) -> frozenset[str]:
 
 def _tables(rows: list[list[str]]) -> tuple[Table, ...]:
     tables = []
-    for (schema, name, kind), group in groupby(rows, key=lambda row: (row[0], row[1], row[2])):
-        columns = [row for row in group if row[3]]
+    for (oid, schema, name, kind), group in groupby(rows, key=lambda row: tuple(row[:4])):
+        columns = [row for row in group if row[4]]
         source = f"{quoted(schema)}.{quoted(name)}"
         tables.append(
             Table(
+                oid,
                 schema,
                 name,
                 source if kind == "p" else f"ONLY {source}",
-                tuple(row[3] for row in columns),
-                f"ROW({', '.join(_value(row[3], row[4]) for row in columns)})",
+                tuple(row[4] for row in columns),
+                f"ROW({', '.join(_value(row[4], row[5]) for row in columns)})",
             )
         )
     return tuple(tables)

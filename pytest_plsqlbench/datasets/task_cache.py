@@ -1,0 +1,77 @@
+"""Tasks of published files, kept in the cache folder: what takes seconds to read is read once.
+
+An entry is found by the content of all files that it was made of, and by the code that made it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from pytest_plsqlbench.bench.task import Source, Task
+from pytest_plsqlbench.cachefolder import cache_root
+from pytest_plsqlbench.datasets.cache import EntryCache
+from pytest_plsqlbench.datasets.dataset import shown_path
+from pytest_plsqlbench.datasets.textfile import read_bytes
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(tuple[Task, ...]).decode
+
+
+def remembered(
+    path: Path, files: Iterable[Path], code: Sequence[str], build: Callable[[], tuple[Task, ...]]
+) -> tuple[Task, ...]:
+    """The tasks of a file, from the cache or built and kept there.
+
+    Args:
+        path: the tasks file, all of whose rows the tasks come from.
+        files: what else the tasks are made of.
+        code: the modules whose code decides what the tasks are, as patterns below the package.
+        build: reads the files.
+
+    Raises:
+        UserError: a file cannot be read; whatever ``build`` raises.
+    """
+    place = hashlib.sha256(str(path.absolute()).encode(errors="surrogateescape")).hexdigest()[:24]
+    cache = EntryCache(cache_root() / "tasks" / f"{path.stem[:40]}-{place}")
+    digest = hashlib.sha256(_code_version(tuple(code)))
+    for file in (path, *files):
+        digest.update(file.name.encode(errors="surrogateescape") + hashlib.sha256(read_bytes(file)).digest())
+    key = digest.digest()
+    tasks = _from_cache(cache, key)
+    if tasks is None:
+        tasks = build()
+        cache.put(key, _encode(tasks))
+    name = shown_path(path)
+    return tuple(msgspec.structs.replace(task, source=Source(name, task.source.line)) for task in tasks)
+
+
+def _from_cache(cache: EntryCache, key: bytes) -> tuple[Task, ...] | None:
+    entry = cache.get(key)
+    if entry is None:
+        return None
+    try:
+        return _decode(entry)
+    except (msgspec.DecodeError, ValueError):
+        return None
+
+
+def code_files(patterns: Iterable[str]) -> list[Path]:
+    """The modules that the patterns name."""
+    package = Path(__file__).parent.parent
+    return sorted({file for pattern in patterns for file in package.glob(pattern)})
+
+
+@functools.cache
+def _code_version(patterns: tuple[str, ...]) -> bytes:
+    """Digest over the code that turns files into tasks: an entry of other code is not reused."""
+    versions = [importlib.metadata.version(package) for package in ("sqlglot", "msgspec")]
+    digest = hashlib.sha256(" ".join(versions).encode())
+    for file in code_files(patterns):
+        digest.update(file.read_bytes())
+    return digest.digest()

@@ -1,0 +1,342 @@
+"""Limits hold against programs that fight them, and what they cost the next play: nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from pytest_plsqlbench.bench.database import Database
+from pytest_plsqlbench.bench.observation import CallObservation
+from pytest_plsqlbench.bench.task import Comparison, Test
+from pytest_plsqlbench.engines.postgres import PostgresEngine, copies
+from pytest_plsqlbench.engines.protocol import InfrastructureError, Limits, Play, Played
+from pytest_plsqlbench.servers.embedded import EmbeddedServer
+
+Player = Callable[..., Played]
+SWALLOWING = """DO $$ BEGIN LOOP
+  BEGIN PERFORM pg_sleep(60); EXCEPTION WHEN query_canceled THEN NULL; END;
+END LOOP; END $$"""
+UNTOLD = """DO $$ BEGIN EXECUTE 'SELECT set_' || 'config(''statement_timeout'', ''0'', false)'; END $$;
+SELECT pg_sleep(60)"""
+FLOOD = """DO $$ BEGIN LOOP
+  BEGIN LOOP RAISE NOTICE 'flood'; END LOOP; EXCEPTION WHEN query_canceled THEN NULL; END;
+END LOOP; END $$"""
+
+
+def check(*calls: str, **options: Any) -> Test:
+    return Test(name="t", calls=calls, compare=(Comparison("lines"),), **options)
+
+
+def only(played: Played) -> CallObservation:
+    return played.tests[0].calls[0]
+
+
+@pytest.fixture
+def healthy(play: Player) -> Iterator[None]:
+    """After whatever the test did, the next play is as good as any."""
+    yield
+    played = play("CREATE TABLE t (i int)", tests=(check("SELECT count(*) FROM items"),))
+    assert only(played).results[0].rows == ((("int", "3"),),)
+    assert (only(played).limit, played.flags) == (None, ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT pg_sleep(60)",
+        "DO $$ BEGIN LOOP NULL; END LOOP; END $$",
+        "SELECT count(*) FROM generate_series(1, 1e12)",
+        SWALLOWING,
+        "SET statement_timeout = 0; SELECT pg_sleep(60)",
+        UNTOLD,
+    ],
+)
+@pytest.mark.parametrize("place", ["program", "test"])
+@pytest.mark.usefixtures("healthy")
+def test_time_is_over_when_it_is_over(play: Player, text: str, place: str) -> None:
+    started = time.monotonic()
+    if place == "program":
+        played = play(text, tests=(check("SELECT 1"),), limits=Limits(time=0.25))
+        assert played.programs[0].limit == "time_limit"
+        assert played.tests == ()
+    else:
+        played = play(tests=(check(text), check("SELECT 1")), limits=Limits(time=0.25))
+        assert only(played).limit == "time_limit"
+        assert played.tests[1].calls[0].error is None
+        assert played.tests[1].calls[0].limit is None
+    assert time.monotonic() - started < 4
+
+
+@pytest.mark.usefixtures("healthy")
+def test_each_test_has_a_time_limit_of_its_own(play: Player) -> None:
+    tests = (check("SELECT pg_sleep(0.3)"),) * 3
+    played = play(tests=tests, limits=Limits(time=0.1), time_limits=(5, 0.1, 5))
+    assert [observation.calls[0].limit for observation in played.tests] == [None, "time_limit", None]
+    # calls of one test share its time
+    played = play(tests=(check(*["SELECT pg_sleep(0.2)"] * 4, on_error="continue"),), limits=Limits(time=0.5))
+    assert played.tests[0].calls[-1].limit == "time_limit"
+    assert len(played.tests[0].calls) < 4
+
+
+def test_cancelling_oneself_is_an_error_not_a_time_limit(play: Player) -> None:
+    call = only(
+        play(tests=(check("SET statement_timeout = '20ms'; SELECT pg_sleep(5)"),), limits=Limits(time=20))
+    )
+    assert call.error is not None
+    assert (call.error.code, call.limit) == ("57014", None)
+    raised = "DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '53200'; END $$"
+    call = only(play(tests=(check(raised),)))
+    assert call.error is not None
+    assert (call.error.code, call.limit) == ("53200", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DO $$ BEGIN LOOP RAISE NOTICE 'flood'; END LOOP; END $$",
+        "DO $$ BEGIN LOOP RAISE WARNING 'flood'; END LOOP; END $$",
+        "DO $$ BEGIN RAISE NOTICE '%', repeat('x', 2000000); END $$",
+        "DO $$ BEGIN RAISE NOTICE '%', repeat(E'\\n', 30000); END $$",
+        FLOOD,
+    ],
+)
+@pytest.mark.usefixtures("healthy")
+def test_output_is_bounded(play: Player, text: str) -> None:
+    limits = Limits(time=20)
+    started = time.monotonic()
+    call = only(play(tests=(check(text),), limits=limits))
+    assert call.limit == "output_limit"
+    assert len(call.lines) <= limits.output_lines
+    assert sum(map(len, call.lines)) <= limits.output_bytes
+    assert time.monotonic() - started < 8
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT a FROM generate_series(1, 1000) a, generate_series(1, 100000) b",
+        "SELECT 1; SELECT g FROM generate_series(1, 1001) g",
+        "SELECT repeat('x', 3000000)",
+        "SELECT repeat('x', 100000) FROM generate_series(1, 900)",
+        "COPY (SELECT repeat('x', 100000) FROM generate_series(1, 900)) TO STDOUT",
+        "SELECT repeat('x', 200000000)",
+    ],
+)
+@pytest.mark.usefixtures("healthy")
+def test_results_are_bounded(play: Player, text: str) -> None:
+    before = memory()
+    call = only(play(tests=(check(text),), limits=Limits(time=30, rows=1000, result_bytes=2_000_000)))
+    assert call.limit == "row_limit"
+    assert memory() - before < 100_000_000
+
+
+def memory() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_results_up_to_the_limit_are_whole(play: Player) -> None:
+    call = only(
+        play(tests=(check("SELECT g FROM generate_series(1, 1000) g"),), limits=Limits(time=20, rows=1000))
+    )
+    assert call.limit is None
+    assert len(call.results[0].rows) == 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("SELECT length(string_agg(repeat('x', 1000000), '')) FROM generate_series(1, 900)", "53200"),
+        ("SELECT length(repeat('x', 1100000000))", "54000"),
+        (
+            "DO $$ DECLARE a text[] := '{}'; BEGIN LOOP a := a || repeat('x', 10000000); END LOOP; END $$",
+            "53200",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("healthy")
+def test_memory_is_bounded(play: Player, text: str, code: str) -> None:
+    call = only(play(tests=(check(text), check("SELECT 1")), limits=Limits(time=60)))
+    assert call.error is not None
+    assert (call.error.code, call.limit) == (code, "memory_limit")
+
+
+@pytest.mark.usefixtures("healthy")
+def test_recursion_is_an_ordinary_error(play: Player) -> None:
+    program = "CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN f(); END $$"
+    call = only(play(program, tests=(check("SELECT f()"),)))
+    assert call.error is not None
+    assert (call.error.code, call.limit) == ("54001", None)
+
+
+@pytest.mark.usefixtures("healthy")
+def test_growth_on_disk_is_bounded(play: Player, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "DISK_GROWTH", 8 << 20)
+    text = (
+        "CREATE TABLE big (t text); DO $$ BEGIN LOOP INSERT INTO big SELECT repeat('x', 1000)"
+        " FROM generate_series(1, 1000); END LOOP; END $$"
+    )
+    assert only(play(tests=(check(text),), limits=Limits(time=60))).limit == "disk_limit"
+
+
+@pytest.mark.usefixtures("healthy")
+def test_temporary_files_are_bounded(play: Player, server: EmbeddedServer) -> None:
+    with psycopg.connect(server.address.conninfo, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET temp_file_limit = '10MB'")
+        connection.execute("SELECT pg_reload_conf(), pg_sleep(0.2)")
+    try:
+        text = "SELECT count(*) FROM (SELECT g FROM generate_series(1, 3000000) g ORDER BY md5(g::text)) x"
+        call = only(play(tests=(check(text),), limits=Limits(time=60)))
+        assert call.error is not None
+        assert (call.error.code, call.limit) == ("53400", "temp_limit")
+    finally:
+        with psycopg.connect(server.address.conninfo, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM RESET temp_file_limit")
+            connection.execute("SELECT pg_reload_conf()")
+
+
+def _victims(server: EmbeddedServer, worker: str) -> list[int]:
+    with psycopg.connect(server.address.conninfo, autocommit=True) as connection:
+        rows = connection.execute(
+            "SELECT pid FROM pg_stat_activity WHERE usename LIKE %s AND state = 'active'", (f"%_{worker}_c",)
+        ).fetchall()
+    return [row[0] for row in rows]
+
+
+_OUTSIDER = """
+import os, signal, sys, time, psycopg
+end = time.monotonic() + 20
+while time.monotonic() < end:
+    with psycopg.connect(sys.argv[1], autocommit=True) as connection:
+        rows = connection.execute("SELECT pid FROM pg_stat_activity WHERE query LIKE '%from outside%'"
+            " AND pid <> pg_backend_pid() AND state = 'active'").fetchall()
+        if rows:
+            if sys.argv[2] == "crash":
+                os.kill(rows[0][0], signal.SIGSEGV)
+            else:
+                connection.execute("SELECT pg_terminate_backend(%s)", rows[0])
+            break
+    time.sleep(0.02)
+"""
+
+
+def _outsider(server: EmbeddedServer, what: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", _OUTSIDER, server.address.conninfo, what])
+
+
+@pytest.mark.parametrize("place", ["program", "test"])
+@pytest.mark.usefixtures("healthy")
+def test_a_session_lost_alone_is_the_programs_doing(play: Player, server: EmbeddedServer, place: str) -> None:
+    text = "SELECT /* from outside */ pg_sleep(30)"
+    program = "CREATE FUNCTION f() RETURNS int LANGUAGE sql RETURN 5"
+    with _outsider(server, "terminate"):
+        if place == "test":
+            played = play(program, tests=(check(text), check("SELECT f()")), limits=Limits(time=40))
+            lost, after = (observation.calls[0] for observation in played.tests)
+            assert after.results[0].rows == ((("int", "5"),),)
+        else:
+            played = play(text, program, tests=(check("SELECT f()"),), limits=Limits(time=40))
+            lost = played.programs[0]
+            assert only(played).results[0].rows == ((("int", "5"),),)
+    assert (lost.lost, lost.limit) == (True, None)
+    assert lost.error is not None
+    assert lost.error.code == "57P01"
+
+
+def test_a_crash_of_the_server_is_nobodys_verdict_and_passes() -> None:
+    with EmbeddedServer.start() as server:
+        engine = PostgresEngine(server.address)
+        lane = engine.lane("gw0")
+        play = Play(
+            "candidate", (), (check("SELECT /* from outside */ pg_sleep(30)"),), None, Limits(time=40)
+        )
+        with (
+            _outsider(server, "crash"),
+            pytest.raises(InfrastructureError, match="failed or restarted"),
+        ):
+            lane.play(play)
+        lane.close()
+        lane = engine.lane("gw0")
+        assert only(lane.play(Play("candidate", (), (check("SELECT 7"),)))).results[0].rows == (
+            (("int", "7"),),
+        )
+        lane.close()
+        engine.close()
+
+
+def test_a_server_that_is_gone_is_an_infrastructure_error() -> None:
+    server = EmbeddedServer.start()
+    engine = PostgresEngine(server.address)
+    lane = engine.lane("gw0")
+    lane.play(Play("candidate", ("SELECT 1",), ()))
+    server.stop()
+    for _ in range(2):
+        with pytest.raises(InfrastructureError, match="server"):
+            lane.play(Play("candidate", ("SELECT 1",), ()))
+    engine.close()
+    with pytest.raises(InfrastructureError, match="cannot be reached"):
+        PostgresEngine(server.address).lane("gw1")
+
+
+_ABANDONING = """
+import os, signal, sys, threading
+from pytest_plsqlbench.engines.postgres import PostgresEngine
+from pytest_plsqlbench.engines.protocol import Limits, Play
+from pytest_plsqlbench.servers.address import ServerAddress
+import msgspec
+address = msgspec.json.decode(sys.argv[1], type=ServerAddress)
+lane = PostgresEngine(address).lane("dying")
+threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
+lane.play(Play("candidate", ("DO $$ BEGIN LOOP NULL; END LOOP; END $$",), (), None, Limits(time=60)))
+"""
+
+
+def test_the_session_of_a_killed_worker_ends(server: EmbeddedServer) -> None:
+    import msgspec
+
+    address = msgspec.json.encode(server.address).decode()
+    done = subprocess.run([sys.executable, "-c", _ABANDONING, address], check=False)
+    assert done.returncode == -signal.SIGKILL
+    end = time.monotonic() + 5
+    while _victims(server, "dying"):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_parallel_lanes_share_one_template(server: EmbeddedServer, shop: Database) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+    from dataclasses import replace
+
+    from pytest_plsqlbench.engines.postgres.names import template_database
+
+    database = replace(shop, name="raced", fingerprint="ace" * 21 + "0")
+
+    def one(number: int) -> str | None:
+        engine = PostgresEngine(server.address)
+        lane = engine.lane(f"race{number}")
+        try:
+            program = f"UPDATE items SET price = {number}"
+            played = lane.play(
+                Play("candidate", (program,), (check("SELECT min(price)::int FROM items"),), database)
+            )
+            cell = only(played).results[0].rows[0][0]
+            return cell[1] if cell else None
+        finally:
+            lane.close()
+            engine.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(one, range(4))) == ["0", "1", "2", "3"]
+    with psycopg.connect(server.address.conninfo) as connection:
+        name = template_database(server.address.run_id, database.fingerprint)
+        rows = connection.execute("SELECT datname FROM pg_database WHERE datname = %s", (name,))
+        assert len(rows.fetchall()) == 1
