@@ -11,7 +11,7 @@ from oracle_double import FakeConnection, FakeOracle, Reply, Result, dpy, ora
 
 from pytest_plsqlbench.bench.task import Test
 from pytest_plsqlbench.engines.oracle.lane import OracleLane
-from pytest_plsqlbench.engines.protocol import Limits, Play
+from pytest_plsqlbench.engines.protocol import Limits, Play, UnsupportedError
 
 FUNCTION = "CREATE OR REPLACE FUNCTION f RETURN NUMBER IS\nBEGIN\n  RETURN 1;\nEND;\n/\n"
 CANDIDATE = "PLB_R1_GW0_C1"
@@ -377,17 +377,24 @@ def test_exec_positions_are_mapped(server: FakeOracle, lane: OracleLane, make_pl
 
 
 def test_client_commands(server: FakeOracle, lane: OracleLane, make_play: MakePlay) -> None:
-    """engines §1.7: refused ones are the text's fault, harmless ones pass, EXIT ends and commits."""
+    """engines §1.7: harmless ones pass, EXIT ends the script and commits."""
     server.on("BEGIN p", Reply())
-    host, exits, back = lane.play(
-        make_play(calls=("HOST ls\nEXEC p", "PROMPT hi\nEXIT\nEXEC p", "EXIT ROLLBACK"))
-    ).tests
-    assert host.calls[0].error is not None
-    assert "HOST" in host.calls[0].error.message
+    exits, back = lane.play(make_play(calls=("PROMPT hi\nEXIT\nEXEC p", "EXIT ROLLBACK"))).tests
     assert exits.calls[0].error is None
     assert not server.sent("BEGIN p")
     assert back.calls[0].error is None
     assert server.graded()[0].commits == 1
+
+
+def test_refused_commands(lane: OracleLane, make_play: MakePlay) -> None:
+    """engines §1.7: a program that holds one fails; a test or reference that does cannot be played."""
+    (program,) = lane.play(make_play("HOST ls\n")).programs
+    assert program.error is not None
+    assert (program.error.code, program.error.line) == ("ORA-00900", 1)
+    with pytest.raises(UnsupportedError, match=r"test 't1': line 2: HOST"):
+        lane.play(make_play(calls=("EXEC p\nHOST ls",)))
+    with pytest.raises(UnsupportedError, match="program: line 1: @"):
+        lane.play(make_play("@x.sql", side="reference"))
 
 
 def test_variables_bind_and_print(server: FakeOracle, lane: OracleLane, make_play: MakePlay) -> None:
@@ -414,9 +421,9 @@ def test_variables_bind_and_print(server: FakeOracle, lane: OracleLane, make_pla
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("SELECT :x FROM dual;", "SP2-0552"),
-        ("PRINT x", "SP2-0552"),
-        ("VARIABLE x NUMBER = 1", "SP2-0550"),
+        ("SELECT :x FROM dual;", "ORA-01008"),
+        ("PRINT x", "ORA-01008"),
+        ("VARIABLE x NUMBER = 1", "ORA-00900"),
     ],
 )
 def test_faults_of_variables(lane: OracleLane, make_play: MakePlay, text: str, code: str) -> None:

@@ -15,7 +15,8 @@ from pytest_plsqlbench.engines.oracle.needs import Needs, needs_of
 from pytest_plsqlbench.engines.oracle.port import DriverError
 from pytest_plsqlbench.engines.oracle.session import LingeringSessionError
 from pytest_plsqlbench.engines.oracle.stage import Stage
-from pytest_plsqlbench.engines.protocol import InfrastructureError, Play, Played, Side
+from pytest_plsqlbench.engines.protocol import InfrastructureError, Play, Played, Side, UnsupportedError
+from pytest_plsqlbench.sql.script import read_script
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +41,8 @@ class OracleLane:
         Raises:
             InfrastructureError: the server is gone, unreachable or refuses us.
             DatabaseLoadError: the data of the task is wrong.
-            UnsupportedError: a changed table is too large to be compared.
+            UnsupportedError: a test or reference holds a client command that is not run, or a changed table
+                is too large to be compared.
         """
         account = self._accounts[play.side]
         try:
@@ -55,6 +57,7 @@ class OracleLane:
             raise InfrastructureError(f"Oracle: {one_line(error)}") from error
 
     def _play(self, account: Account, play: Play) -> Played:
+        refuse_commands(play)
         texts = [*play.programs, *(call for test in play.tests for call in test.calls)]
         judged_by_state = any(rule.mode == "state" for test in play.tests for rule in test.compare)
         needs = needs_of(texts)
@@ -79,3 +82,20 @@ class OracleLane:
                 _log.warning("users of the lane are left behind on the server: %s", one_line(error))
         self._store.close()
         self._admin.close()
+
+
+def refuse_commands(play: Play) -> None:
+    """See that what is not the graded program's doing holds no client command that we do not run.
+
+    Raises:
+        UnsupportedError: it does.
+    """
+    texts = [(f"test {test.name!r}", call) for test in play.tests for call in test.calls]
+    if play.side == "reference":
+        texts += [("program", program) for program in play.programs]
+    for name, text in texts:
+        for statement in read_script(text, "oracle").statements:
+            if statement.refused:
+                raise UnsupportedError(
+                    f"{name}: line {statement.line}: {statement.command} is a client command that is not run"
+                )

@@ -108,7 +108,7 @@ class ScriptPlayer:
         names = bind_names(text, statement.kind)
         binds = play.variables.binds(names, self.session.connection) if names else {}
         if isinstance(binds, str):
-            play.error = _client_error("SP2-0552", f"Bind variable {binds!r} not declared.", statement)
+            play.error = _client_error("ORA-01008", f"the variable {binds!r} is not declared", statement)
             return False
         self._execute(text, binds, place, play)
         return True
@@ -176,12 +176,12 @@ class ScriptPlayer:
     def _client(self, statement: ScriptStatement, play: Playback) -> bool:
         command = statement.command or ""
         if statement.refused:
-            message = f"the client command {command} is not run here"
-            play.error = _client_error("SP2-0738", message, statement)
+            message = f"{command} is a command of a client, not of the server"
+            play.error = _client_error("ORA-00900", message, statement)
         elif command == "VARIABLE":
             problem = play.variables.declare(statement.arguments)
             if problem:
-                play.error = _client_error("SP2-0550", problem, statement)
+                play.error = _client_error("ORA-00900", problem, statement)
         elif command == "PRINT":
             self._print(statement, play)
         elif stops_playing(command):
@@ -193,7 +193,7 @@ class ScriptPlayer:
     def _print(self, statement: ScriptStatement, play: Playback) -> None:
         for name in play.variables.printed(statement.arguments):
             if not play.variables.knows(name):
-                play.error = _client_error("SP2-0552", f"Bind variable {name!r} not declared.", statement)
+                play.error = _client_error("ORA-01008", f"the variable {name!r} is not declared", statement)
                 return
             try:
                 value = play.variables.get(name, self.session.connection).value()
