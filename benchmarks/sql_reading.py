@@ -93,7 +93,8 @@ def found(shared: Path) -> list[str]:
         count["recovered"] += codes.count("missing_slash")
         count["refused"] += codes.count("refused_command")
         count["not closed"] += any(code in _OPEN for code in codes)
-        count["no program"] += published_problem(real.text, real.dialect) is not None
+        if real.source == "bird":  # the only answers among the texts
+            count["no program"] += published_problem(real.text, real.dialect) is not None
     lines = [" | ".join(("source", "dialect", *columns)), " | ".join("---" for _ in range(len(columns) + 2))]
     lines += [
         " | ".join((*key, *(str(count[column] or "") for column in columns))) for key, count in rows.items()
@@ -206,7 +207,7 @@ def _measure(dialect: Dialect, text: str) -> None:
     _time(f"{dialect}: ends_transactions", len(text), lambda: ends_transactions(text, dialect))
 
 
-_TRAP = 200_000
+_TRAP = 50_000
 TRAPS = {
     "open strings": "'x\n" * _TRAP + "'",
     "open alternative quotes": "q'[" * _TRAP,

@@ -65,10 +65,10 @@ def pytest_collect_file(file_path, parent):
 """
 
 COPIES_PLUGIN = '''
-"""Plays every turn in a template copy."""
-from pytest_plsqlbench.engines.postgres import isolation
+"""Throws the lane's copy of the template away after every play, so that each turn pays for one."""
+from pytest_plsqlbench.engines.postgres.lane import PostgresLane
 
-isolation.needs_copy = lambda *args, **kwargs: "always"
+PostgresLane._tidy = lambda self, copy, play, played: self._discard(copy.template)
 '''
 
 FIRST_TEST_PLUGIN = '''
@@ -86,17 +86,16 @@ def pytest_runtest_logstart(nodeid, location):
 
 
 def program(number: int) -> str:
-    """A tiny program: counts, updates and prints."""
-    table = f"t{number % TABLES}"
-    return f"""CREATE OR REPLACE FUNCTION bench_{number}(p_from integer) RETURNS integer
+    """A tiny program: reads a row, changes it, prints and returns."""
+    table = f"synthetic.t{number % TABLES}"
+    return f"""CREATE OR REPLACE FUNCTION bench_{number}(p_id integer) RETURNS numeric
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_count integer;
+  v_amount numeric;
 BEGIN
-  SELECT count(*) INTO v_count FROM synthetic.{table} WHERE id BETWEEN p_from AND p_from + {number % 50};
-  UPDATE synthetic.{table} SET amount = amount + 1 WHERE id BETWEEN p_from AND p_from + 4;
-  RAISE NOTICE 'counted %', v_count;
-  RETURN v_count + {number % 7};
+  UPDATE {table} SET amount = amount + {number % 7} WHERE id = p_id RETURNING amount INTO v_amount;
+  RAISE NOTICE 'amount %', v_amount;
+  RETURN v_amount;
 END;
 $$;
 """
@@ -105,10 +104,10 @@ $$;
 def turn(number: int) -> dict[str, object]:
     """One turn with three tests."""
     tests = [
-        {"name": f"from {start}", "call": f"SELECT bench_{number}({start});", "compare": ["lines", "value"]}
+        {"name": f"row {start}", "call": f"SELECT bench_{number}({start});", "compare": ["lines", "value"]}
         for start in (1, 500, 990)
     ]
-    return {"prompt": f"Count rows of t{number % TABLES}.", "reference": program(number), "tests": tests}
+    return {"prompt": f"Raise an amount of t{number % TABLES}.", "reference": program(number), "tests": tests}
 
 
 def build_suite(folder: Path) -> int:
@@ -156,12 +155,16 @@ def build_suite(folder: Path) -> int:
         "amount": "numeric(12,2)",
         "label": "varchar(40)",
     }
-    content = [[i, max(1, i - 1), f"{i * 1.25:.2f}", f"row {i}"] for i in range(1, ROWS + 1)]
+    content = "".join(f"{i},{max(1, i - 1)},{i * 1.25:.2f},row {i}\n" for i in range(1, ROWS + 1))
     tables = {
-        f"t{table}": {"columns": columns, "primary_key": ["id"], "rows": content} for table in range(TABLES)
+        f"t{table}": {"columns": columns, "primary_key": ["id"], "rows": f"t{table}.csv"}
+        for table in range(TABLES)
     }
-    (folder / "suite" / "fixtures").mkdir(parents=True)
-    (folder / "suite" / "fixtures" / "synthetic.yaml").write_text(json.dumps({"tables": tables}))
+    fixtures = folder / "suite" / "fixtures"
+    fixtures.mkdir(parents=True)
+    (fixtures / "synthetic.yaml").write_text(json.dumps({"tables": tables}))
+    for table in range(TABLES):
+        (fixtures / f"t{table}.csv").write_text(f"{','.join(columns)}\n{content}")
     (folder / "suite" / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in predictions))
     (folder / "sample.jsonl").write_text(
@@ -246,6 +249,7 @@ def main() -> None:
                     times.setdefault("drift", []).append(drift(folder / "reports" / "results.jsonl"))
             times.setdefault("first test", []).append(first_test(runner, grading))
         median = {key: statistics.median(values) for key, values in times.items()}
+        report(median, cold, turns)
         (folder / "suite" / "tasks.jsonl").unlink()
         (folder / "sample.jsonl").rename(folder / "suite" / "tasks.jsonl")
         sample = len((folder / "suite" / "tasks.jsonl").read_text().splitlines())
@@ -253,18 +257,16 @@ def main() -> None:
         runner.seconds("suite", *gold, expect=f"{sample} passed")
         ours = runner.seconds("suite", *gold, expect=f"{sample} passed")
         copies = runner.seconds("suite", *gold, "-p", "copies_plugin", expect=f"{sample} passed")
-        start = runner.seconds("suite", *gold, "-k", "single-0000", expect="1 passed")
-    report(median, cold, (copies - start) / (ours - start) if ours > start else float("inf"), turns)
-    copied = (copies - start) / sample * turns
-    print(
-        f"template copy a turn, -n 2, scaled from {sample} turns: {copied:.1f} s, "
-        f"{copied / median['-n 2']:.1f} x ours"
-    )
+        copied = median["-n 2"] + (copies - ours) / sample * turns
+        ratio = copied / median["-n 2"]
+        verdict = "held" if ratio >= COPY_LIMIT else "MISSED"
+        print(f"{'template copy a turn':<26}{ratio:6.1f} x -n 2, scaled from {sample} turns: {copied:.0f} s")
+        print(f"{'':<26}{'':6} goal >= {COPY_LIMIT:.0f}: {verdict}")
 
 
-def report(median: dict[str, float], cold: float, sample_ratio: float, turns: int) -> None:
+def report(median: dict[str, float], cold: float, turns: int) -> None:
     """Print figures and goals."""
-    print(f"{turns} turns, 3 tests each; medians of whole-process wall seconds")
+    print(f"{turns} turns, 3 tests each; medians of whole-process wall seconds", flush=True)
     for key in ("empty items -n 0", "-n 0", "empty items -n 2", "-n 2"):
         print(f"{key:<20}{median[key]:8.2f} s")
     print(f"{'-n 2, cold cache':<20}{cold:8.2f} s   {cold / median['empty items -n 2']:.2f} x empty items")
@@ -276,8 +278,6 @@ def report(median: dict[str, float], cold: float, sample_ratio: float, turns: in
     for key, ratio in ratios.items():
         verdict = "held" if ratio <= LIMITS[key] else "MISSED"
         print(f"{key:<26}{ratio:6.2f}   goal <= {LIMITS[key]}: {verdict}")
-    verdict = "held" if sample_ratio >= COPY_LIMIT else "MISSED"
-    print(f"{'template copies / ours':<26}{sample_ratio:6.1f}   goal >= {COPY_LIMIT:.0f}: {verdict}")
     verdict = "held" if median["first test"] <= FIRST_TEST_LIMIT else "MISSED"
     seconds = f"{median['first test']:6.2f} s goal <= {FIRST_TEST_LIMIT:.0f} s"
     print(f"{'start to first test':<26}{seconds}: {verdict}")

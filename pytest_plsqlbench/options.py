@@ -80,6 +80,12 @@ OPTIONS: tuple[Option, ...] = (
         default="published",
     ),
     Option(
+        "extract",
+        "take the program out of fences, prose or JSON before it is graded, and record what was done "
+        "(default: answers are graded as they are, as published)",
+        flag=True,
+    ),
+    Option(
         "report",
         "folder for results.jsonl and summary.json (default: reports)",
         metavar="DIR",
@@ -101,6 +107,7 @@ class Settings:
     """Seconds."""
     compare: Literal["published", "normalized"]
     report: Path
+    extract: bool = False
 
     @property
     def gold(self) -> bool:
@@ -169,6 +176,23 @@ def _seconds(given: Given) -> float:
     return seconds
 
 
+def _switch(given: Given) -> bool:
+    words = {
+        "true": True,
+        "1": True,
+        "yes": True,
+        "on": True,
+        "false": False,
+        "0": False,
+        "no": False,
+        "off": False,
+    }
+    value = (given.value or "false").lower()
+    if value not in words:
+        raise _usage_error(f"{given.name}: {given.value!r} is neither true nor false")
+    return words[value]
+
+
 def _usage_error(message: str) -> Exception:
     import pytest  # noqa: PLC0415 (this module is read by tools that never load pytest)
 
@@ -215,6 +239,7 @@ def read_settings(config: pytest.Config) -> Settings:
         timeout=_seconds(given["timeout"]),
         compare=cast("Literal['published', 'normalized']", given["compare"].value),
         report=_report(given["report"]),
+        extract=_switch(given["extract"]),
     )
 
 

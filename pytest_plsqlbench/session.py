@@ -16,6 +16,7 @@ from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.datasets.dataset import Dataset
 from pytest_plsqlbench.datasets.readers import load_file, reader_of
 from pytest_plsqlbench.engines.protocol import EngineUnavailableError
+from pytest_plsqlbench.grading.answers import extract_answers
 from pytest_plsqlbench.items import RESULT_ATTRIBUTE, HarnessFault, TaskFile, TurnItem
 from pytest_plsqlbench.options import read_settings
 from pytest_plsqlbench.reporting.store import ResultStore
@@ -173,7 +174,11 @@ class BenchSession:
 
             self._run = Run(self.settings.compare, self.settings.timeout, self.addresses, self._worker_name)
         try:
-            return self._run.grade(item.task, item.turn, item.answers, item.file.dataset), None
+            done: tuple[str, ...] = ()
+            if self.settings.extract and item.answers is not None and not item.answers.gold:
+                item.answers, done = extract_answers(item.answers, item.turn.index, item.task.dialect)
+            result = self._run.grade(item.task, item.turn, item.answers, item.file.dataset)
+            return msgspec.structs.replace(result, extracted=done), None
         except Exception as fault:  # noqa: BLE001 (whatever it is, it is not the program's)
             from pytest_plsqlbench.grading.run import lost_turn  # noqa: PLC0415
 
@@ -284,7 +289,11 @@ class BenchSession:
         terminalreporter.write_sep("=", summary_title(self._summary))
         files = f"{self._shown(self.store.path)}, summary.json beside it"
         for line in summary_lines(
-            self._summary, collected=self.collected, left_out=self.left_out, files=files
+            self._summary,
+            collected=self.collected,
+            left_out=self.left_out,
+            files=files,
+            flags=Counter(flag for result in self.store.results.values() for flag in result.flags),
         ):
             terminalreporter.write_line(line)
 

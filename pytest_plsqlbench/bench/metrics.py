@@ -6,9 +6,10 @@ Definitions: PLSQLBench App. C; ``ex@1`` is ProcArena's EX. Details and rulings:
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -71,7 +72,7 @@ class Score(NamedTuple):
     @property
     def share(self) -> Fraction:
         """Share of the tests that passed."""
-        return Fraction(self.passed, self.total)
+        return _fraction(self.passed, self.total)
 
 
 class Episode(NamedTuple):
@@ -157,7 +158,7 @@ def exact_metrics(results: Iterable[TurnResult], reading: Reading | None = None)
         ]
         suite = EX if all(is_call_suite(row.subset) for row in singles) else SUITE_PASS
         metrics[MEAN_TEST_PASS] = _over_samples([[turn.share for turn in task] for task in tasks])
-        metrics[suite] = _over_samples([[Fraction(turn.solved) for turn in task] for task in tasks])
+        metrics[suite] = _over_samples([[_fraction(turn.solved, 1) for turn in task] for task in tasks])
     if talks:
         samples = [
             [[score(row, reading) for row in episode.rows] for episode in episodes if episode.judged]
@@ -255,8 +256,20 @@ def _check(result: TurnResult) -> None:
 
 
 def _over_samples(units: Iterable[Sequence[Fraction]]) -> Exact:
-    means = [sum(samples, Fraction()) / len(samples) for samples in units if samples]
-    return Exact(sum(means, Fraction()) / len(means) if means else Fraction(), len(means))
+    means = [
+        samples[0] if len(samples) == 1 else sum(samples, Fraction()) / len(samples)
+        for samples in units
+        if samples
+    ]
+    # thousands of fractions, few different ones: added up by value
+    counts = Counter((mean.numerator, mean.denominator) for mean in means)
+    total = sum((_fraction(*mean) * count for mean, count in counts.items()), Fraction())
+    return Exact(total / len(means) if means else Fraction(), len(means))
+
+
+@lru_cache(maxsize=4096)
+def _fraction(numerator: int, denominator: int) -> Fraction:
+    return Fraction(numerator, denominator)
 
 
 def _rounded(value: Fraction) -> float:
@@ -268,15 +281,15 @@ def _rounded(value: Fraction) -> float:
 
 
 def _episode_pass(turns: Sequence[Score]) -> Fraction:
-    return Fraction(all(turn.solved for turn in turns))
+    return _fraction(all(turn.solved for turn in turns), 1)
 
 
 def _turn_suite_pass(turns: Sequence[Score]) -> Fraction:
-    return Fraction(sum(turn.solved for turn in turns), len(turns))
+    return _fraction(sum(turn.solved for turn in turns), len(turns))
 
 
 def _episode_test_pass(turns: Sequence[Score]) -> Fraction:
-    return Fraction(sum(turn.passed for turn in turns), sum(turn.total for turn in turns))
+    return _fraction(sum(turn.passed for turn in turns), sum(turn.total for turn in turns))
 
 
 _EPISODE_MEASURES = {

@@ -82,6 +82,8 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
     constructs: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     """Findings about the turn: ``candidate_not_called``, ``retried``, ``isolated_copy`` …"""
+    extracted: tuple[str, ...] = ()
+    """What ``--plsql-extract`` did to the answer before it was played, in order."""
     latency_seconds: float | None = None
     usage: dict[str, Any] | None = None
     extra: dict[str, Any] = {}

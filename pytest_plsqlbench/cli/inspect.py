@@ -189,13 +189,13 @@ def _unit_rows(units: Sequence[ProgramUnit]) -> Iterator[tuple[str, ...]]:
             str(unit.statement.line),
             unit.kind.replace("_", " "),
             str(unit.name or ""),
-            signature(unit.parameters, unit.returns) or unit.detail,
+            signature(unit.parameters, unit.returns).strip() or unit.detail,
             str(size.statements),
             str(size.cyclomatic),
         )
         for routine in unit.routines:
             kind = "  " * (routine.depth + 1) + routine.kind + ("" if routine.has_body else " (declared)")
-            shown = signature(routine.parameters, routine.returns)
+            shown = signature(routine.parameters, routine.returns).strip()
             yield (str(routine.line), kind, routine.name, shown, "", "")
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_plsqlbench.bench.prediction import Prediction
-    from pytest_plsqlbench.bench.task import Task, Turn
+    from pytest_plsqlbench.bench.task import Dialect, Task, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,16 @@ class Answers:
     def up_to(self, turn: int) -> tuple[str, ...]:
         """Programs of the turns up to and with this one, in order."""
         return tuple(self.programs[index] for index in sorted(self.programs) if index <= turn)
+
+
+def extract_answers(answers: Answers, turn: int, dialect: Dialect) -> tuple[Answers, tuple[str, ...]]:
+    """The programs taken out of what a model said, and what was done to the answer of the turn, in order."""
+    from pytest_plsqlbench.sql.extraction import extract  # noqa: PLC0415 (only where it is asked for)
+
+    taken = {index: extract(program, dialect) for index, program in answers.programs.items()}
+    own = taken[turn]
+    done = own.done if own.problem is None else (*own.done, f"problem: {own.problem}")
+    return replace(answers, programs={index: e.program for index, e in taken.items()}), done
 
 
 def gold_answers(task: Task, turn: Turn) -> Answers:

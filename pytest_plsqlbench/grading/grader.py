@@ -22,6 +22,7 @@ from pytest_plsqlbench.engines.protocol import (
 )
 from pytest_plsqlbench.grading.facts import TextFacts
 from pytest_plsqlbench.grading.reference import ReferencePlay, reference_programs, setup_fault
+from pytest_plsqlbench.grading.selfcheck import findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,7 +152,7 @@ class Grader:
         install = played.programs[-1]
         facts = TextFacts(program, turn, draft.dialect)
         judgeable = turn.tests if reference.strict_problem else turn.played_tests
-        flags = [*draft.flags, *played.flags]
+        flags = [*draft.flags, *findings(turn, reference.observations), *played.flags]
         if reference.strict_problem:
             flags.append("strict_unavailable")
         if not played.tests:

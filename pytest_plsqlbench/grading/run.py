@@ -41,7 +41,7 @@ class Run:
         """
         self._addresses = {address.dialect: address for address in addresses}
         self._engines: dict[Dialect, Engine] = {}
-        self._broken: dict[tuple[int, str | None, Dialect], str] = {}
+        self._databases: dict[tuple[int, str, Dialect], Database | DatabaseLoadError | None] = {}
         limits = Limits(time=timeout)
         book = ReferenceBook(ReferenceCache(cache_root() / "references"), limits)
         self._grader = Grader(self._engine, book, worker=worker, reading=reading, limits=limits)
@@ -53,13 +53,16 @@ class Run:
             if task.database is None:
                 return None
             key = (id(dataset), task.database, task.dialect)
-            if key in self._broken:  # a large description is not read again for every task, only to fail
-                raise DatabaseLoadError(self._broken[key])
-            try:
-                return dataset.database(task)
-            except UserError as error:
-                self._broken[key] = str(error)
-                raise DatabaseLoadError(str(error)) from None
+            known = self._databases.get(key)
+            if known is None:  # looked for once: neither its files nor its faults change during a run
+                try:
+                    known = dataset.database(task)
+                except UserError as error:
+                    known = DatabaseLoadError(str(error))
+                self._databases[key] = known
+            if isinstance(known, DatabaseLoadError):
+                raise known
+            return known
 
         return self._grader.grade(task, turn, answers, database)
 

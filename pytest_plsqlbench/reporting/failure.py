@@ -49,6 +49,8 @@ def _lines(result: TurnResult, turn: Turn, program: str | None) -> Iterator[str]
         yield f"and {len(failed) - _TESTS_SHOWN} more failed tests, see results.jsonl"
     for diagnostic in _distinct(result.diagnostics)[:_DIAGNOSTICS_SHOWN]:
         yield from diagnostic_lines(diagnostic, program)
+    if result.extracted:
+        yield f"extracted: {'; '.join(_short(step) for step in result.extracted)}"
     if result.flags:
         yield f"flags: {', '.join(result.flags)}"
 

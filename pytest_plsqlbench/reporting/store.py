@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,13 @@ _DIGITS = re.compile(r"(\d+)")
 
 def result_key(result: TurnResult) -> tuple[object, ...]:
     """The order of results in a file: subset, task (numbers in it by value), dialect, turn, sample."""
-    natural = tuple((1, int(p), "") if p.isdigit() else (0, 0, p) for p in _DIGITS.split(result.task) if p)
-    return (result.subset, natural, result.task, result.dialect, result.turn, result.sample)
+    return (result.subset, _natural(result.task), result.task, result.dialect, result.turn, result.sample)
+
+
+@lru_cache(maxsize=8192)
+def _natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key in which the numbers of a text count by value."""
+    return tuple((1, int(p), "") if p.isdigit() else (0, 0, p) for p in _DIGITS.split(text) if p)
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,6 +31,7 @@ def write_summary(folder: Path, results: Sequence[TurnResult], *, collected: int
     """
     summary = summarize(results)
     content = msgspec.to_builtins(summary)
+    content["flags"] = dict(sorted(Counter(flag for result in results for flag in result.flags).items()))
     content["complete"] = len(results) >= collected
     content["turns_collected"] = max(collected, len(results))
     text = msgspec.json.format(msgspec.json.encode(content), indent=2)

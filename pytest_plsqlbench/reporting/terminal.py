@@ -47,7 +47,12 @@ def summary_title(summary: Summary) -> str:
 
 
 def summary_lines(
-    summary: Summary, *, collected: int, left_out: Mapping[str, int], files: str
+    summary: Summary,
+    *,
+    collected: int,
+    left_out: Mapping[str, int],
+    files: str,
+    flags: Mapping[str, int] | None = None,
 ) -> Iterator[str]:
     """The lines of the summary.
 
@@ -56,6 +61,7 @@ def summary_lines(
         collected: how many turns the run set out to grade.
         left_out: turns of dialects that no engine of this version runs, by dialect.
         files: where the report files are.
+        flags: how many turns carry a flag, by flag.
     """
     yield from _table(summary, SINGLE, "tasks")
     yield from _table(summary, EPISODES, "episodes")
@@ -72,6 +78,8 @@ def summary_lines(
     strict = summary.counts.strict_only
     if strict.tests:
         yield f"would fail the strict reading: {_count(strict.tests, 'test')}, {_count(strict.turns, 'turn')}"
+    if flags:
+        yield f"flags: {', '.join(f'{count} {flag}' for flag, count in sorted(flags.items()))}"
     for dialect, count in sorted(left_out.items()):
         yield f"left out: {_count(count, 'turn')} in dialect {dialect}, whose engine is not at hand"
     yield f"files: {files}"

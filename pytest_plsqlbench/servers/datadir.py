@@ -31,6 +31,7 @@ SETTINGS = {
     "autovacuum": "off",
     "shared_buffers": "128MB",
     "huge_pages": "off",
+    "dynamic_shared_memory_type": "mmap",  # in the data directory: nothing of it can outlive the run
     "io_method": "sync",
     "jit": "off",
     # the same program shows the same rows in the same order

@@ -229,7 +229,7 @@ def _missing(name: Reference, offered: Sequence[Entry]) -> InterfaceFinding:
     shown = {entry.shown: entry for entry in offered}
     within = [entry for entry in offered if len(entry.path) > 1 and entry.path[0] in name.path[:-1]]
     problem: Problem = "missing_member" if within else "missing_entry_point"
-    close = get_close_matches(name.shown, shown, n=1, cutoff=0.5)
+    close = get_close_matches(name.shown, shown, n=1)
     defined = close or [entry.shown for entry in (within or offered)[:3]]
     if not defined:
         return InterfaceFinding(problem, name.shown, f"defines nothing, tests call `{name.shown}`")

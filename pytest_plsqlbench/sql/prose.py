@@ -13,6 +13,14 @@ from pytest_plsqlbench.sql.script import ScriptStatement, read_script
 _SHOWN = 40
 _HEAD = 13
 FENCES = ("```", "~~~")
+_PROCEDURAL = frozenset(
+    (
+        "ASSERT", "CASE", "CONTINUE", "ELSE", "ELSIF", "ELSEIF", "EXCEPTION", "EXIT", "FOR", "FOREACH",
+        "FORALL", "GET", "GOTO", "IF", "LOOP", "NULL", "OPEN", "PERFORM", "PRAGMA", "RAISE", "RETURN", "WHEN",
+        "WHILE",
+    )
+)  # fmt: skip
+"""Words that begin statements of procedural code."""
 
 
 def published_problem(text: str, dialect: Dialect) -> str | None:
@@ -35,7 +43,7 @@ def published_problem(text: str, dialect: Dialect) -> str | None:
         head = statement_head(statement, dialect)
         if statement.kind == "client" or plausible(head, dialect):
             continue
-        if at == 0 or (head and head[0].kind == "word"):  # else a slip in the program, for the server to name
+        if _is_prose(head, first=at == 0):
             return _problem(statement, head)
     for finding in script.findings:
         if finding.code == "stray_text" and text[finding.offset].isalpha():
@@ -49,6 +57,18 @@ def statement_head(statement: ScriptStatement, dialect: Dialect) -> list[Token]:
     """The first significant tokens of a statement."""
     tokens = (token for token in Lexer(statement.text, dialect) if not token.silent)
     return list(islice(tokens, _HEAD))
+
+
+def _is_prose(head: Sequence[Token], *, first: bool) -> bool:
+    """Whether what begins no statement is prose, rather than a slip in a program, for the server to name.
+
+    What stands first in an answer is no program, whatever it is, unless it is procedural code without its
+    frame. Later on prose shows itself by three words in a row.
+    """
+    words = [token.value for token in head[:3] if token.kind == "word"]
+    if (head and head[0].value in _PROCEDURAL) or ":=" in {token.value for token in head[:2]}:
+        return False
+    return first or len(words) == 3
 
 
 def _problem(statement: ScriptStatement, head: Sequence[Token]) -> str:

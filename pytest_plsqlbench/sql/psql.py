@@ -55,13 +55,14 @@ class PostgresReader(Cursor):
         assert found is not None
         name, arguments = found.groups()
         command = f"\\{name}"
+        text = found.group().rstrip()
         self._refuse(first, command)
         self.statements.append(
             ScriptStatement(
-                text=found.group().rstrip(),
+                text=text,
                 kind="client",
                 offset=first.offset,
-                end=found.end(),
+                end=first.offset + len(text),
                 line=first.line,
                 column=first.column,
                 command=command,

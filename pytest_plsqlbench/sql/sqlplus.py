@@ -192,12 +192,13 @@ class OracleReader(Cursor):
         arguments = line.strip()
         if name not in WHOLE_LINE:
             arguments = arguments.rstrip(";").rstrip()
+        text = self.text[first.offset : end].rstrip()
         self.statements.append(
             ScriptStatement(
-                text=self.text[first.offset : end].rstrip(),
+                text=text,
                 kind="client",
                 offset=first.offset,
-                end=end,
+                end=first.offset + len(text),
                 line=first.line,
                 column=first.column,
                 command=name,

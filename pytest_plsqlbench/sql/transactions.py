@@ -8,17 +8,17 @@ here is yes, which costs time, never truth.
 from __future__ import annotations
 
 from pytest_plsqlbench.bench.task import Dialect
-from pytest_plsqlbench.sql.lexer import Token, string_content, tokenize
+from pytest_plsqlbench.sql.lexer import Lexer, Token, string_content, tokenize
+from pytest_plsqlbench.sql.psql import PostgresReader
+from pytest_plsqlbench.sql.statement import ScriptStatement
 
 _MAX_DEPTH = 6
 """Levels of strings in strings that are read; what lies deeper counts as doubt."""
 _STARTS = frozenset(("", ";", "BEGIN", "THEN", "ELSE", "LOOP", ">>", "IS", "AS", "ATOMIC", "DO"))
 """What stands before a statement."""
 _ENDING = frozenset(("COMMIT", "ROLLBACK", "ABORT"))
-_TOP_LEVEL = frozenset(
-    ("BEGIN", "START", "END", "SAVEPOINT", "RELEASE", "ROLLBACK", "LOCK", "DECLARE", "VACUUM", "DISCARD")
-)
-"""PostgreSQL statements of a script that open or name transactions, or that need one, or refuse one."""
+_OUTSIDE = frozenset(("LOCK", "DECLARE", "VACUUM", "DISCARD"))
+"""First words of PostgreSQL statements that need a transaction, or refuse one."""
 _PAIRS = frozenset(
     (
         ("ON", "COMMIT"),  # temporary tables emptied or dropped at the end
@@ -48,11 +48,15 @@ def ends_transactions(text: str, dialect: Dialect) -> bool:
 
     Read are the statements, the bodies of routines and DO blocks, and strings that could be dynamic SQL.
     """
+    if dialect == "postgres" and any(
+        _stands_out(statement) for statement in PostgresReader(text).read().statements
+    ):
+        return True
     pending = [(text, 0)]
     while pending:
         piece, depth = pending.pop()
         tokens = [token for token in tokenize(piece, dialect) if not token.silent]
-        if _controls(tokens, script=depth == 0 and dialect == "postgres"):
+        if _controls(tokens):
             return True
         for token in tokens:
             content = string_content(token, dialect)
@@ -64,7 +68,12 @@ def ends_transactions(text: str, dialect: Dialect) -> bool:
     return False
 
 
-def _controls(tokens: list[Token], *, script: bool) -> bool:
+def _stands_out(statement: ScriptStatement) -> bool:
+    """Whether a statement of a script controls transactions, or needs or refuses one."""
+    return statement.kind == "transaction" or next(iter(Lexer(statement.text, "postgres"))).value in _OUTSIDE
+
+
+def _controls(tokens: list[Token]) -> bool:
     previous, last = "", len(tokens) - 1
     for at, token in enumerate(tokens):
         word = token.value
@@ -73,10 +82,8 @@ def _controls(tokens: list[Token], *, script: bool) -> bool:
                 savepoint = word == "ROLLBACK" and any(
                     after.value == "TO" for after in tokens[at + 1 : at + 3]
                 )
-                if script or not savepoint:
+                if not savepoint:
                     return True
-            if script and previous in {"", ";"} and word in _TOP_LEVEL:
-                return True
             if (previous, word) in _PAIRS or (word in _WORDS and at < last):
                 return True
         previous = word

@@ -120,22 +120,23 @@ def test_output_is_bounded(play: Player, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "most"),
     [
-        "SELECT a FROM generate_series(1, 1000) a, generate_series(1, 100000) b",
-        "SELECT 1; SELECT g FROM generate_series(1, 1001) g",
-        "SELECT repeat('x', 3000000)",
-        "SELECT repeat('x', 100000) FROM generate_series(1, 900)",
-        "COPY (SELECT repeat('x', 100000) FROM generate_series(1, 900)) TO STDOUT",
-        "SELECT repeat('x', 200000000)",
+        ("SELECT a FROM generate_series(1, 1000) a, generate_series(1, 100000) b", 100_000_000),
+        ("SELECT 1; SELECT g FROM generate_series(1, 1001) g", 100_000_000),
+        ("SELECT repeat('x', 3000000)", 100_000_000),
+        ("SELECT repeat('x', 100000) FROM generate_series(1, 900)", 100_000_000),
+        ("COPY (SELECT repeat('x', 100000) FROM generate_series(1, 900)) TO STDOUT", 100_000_000),
+        # libpq may take a whole message in one go; it is given up before Python sees it
+        ("SELECT repeat('x', 200000000)", 500_000_000),
     ],
 )
 @pytest.mark.usefixtures("healthy")
-def test_results_are_bounded(play: Player, text: str) -> None:
+def test_results_are_bounded(play: Player, text: str, most: int) -> None:
     before = memory()
     call = only(play(tests=(check(text),), limits=Limits(time=30, rows=1000, result_bytes=2_000_000)))
     assert call.limit == "row_limit"
-    assert memory() - before < 100_000_000
+    assert memory() - before < most
 
 
 def memory() -> int:

@@ -255,11 +255,16 @@ def test_deferrable_constraints_are_checked_when_a_statement_ends(engine: Any, s
             "INSERT INTO log(message) VALUES ('a'), ('b')",
             swap,
             "INSERT INTO log(message) VALUES ('a')",
-            swap,
+            # only the end of the block counts
+            (
+                "DO $$ BEGIN INSERT INTO log(message) VALUES ('a');"
+                " DELETE FROM log WHERE ctid = (SELECT max(ctid) FROM log); END $$"
+            ),
         )
         played = lane.play(Play("candidate", (), (judged(*calls, on_error="continue"),), deferred))
         codes = [call.error.code if call.error else None for call in played.tests[0].calls]
         assert codes == [None, None, "23505", None]
+        assert played.flags == ("isolated_copy",)
     finally:
         lane.close()
 
@@ -283,6 +288,15 @@ def test_a_deferred_violation_is_the_failure_of_the_call(play: Player, options: 
     assert [observation.calls[0].lines for observation in played.tests] == [("late",)] * 3
     codes = [call.error.code if call.error else None for entry in played.tests for call in entry.calls]
     assert codes == [None, "23505", None]
+
+
+def test_a_deferred_violation_is_that_of_its_own_call(play: Player) -> None:
+    calls = ("SELECT make(); INSERT INTO d VALUES (1), (1)", "SELECT make()", "INSERT INTO d VALUES (1)")
+    played = play(LATE, tests=(Test(name="t", calls=calls, on_error="continue"),))
+    assert played.flags == ()
+    codes = [call.error.code if call.error else None for call in played.tests[0].calls]
+    # the first call is two statements: the table stays, its rows do not
+    assert codes == ["23505", "42P07", None]
 
 
 def test_a_program_that_makes_deferrable_constraints_is_played_in_copies(play: Player) -> None:

@@ -149,12 +149,15 @@ def test_ctrl_c_lets_the_run_finish_before_the_server_ends() -> None:
     body = """
     import psycopg
     try:
+        print("ready", flush=True)
         time.sleep(60)
     except KeyboardInterrupt:
         with psycopg.connect(server.address.conninfo) as connection:
             print(connection.execute("SELECT 'still there'").fetchone()[0], flush=True)
     """
     process, directory, pid, _ = run(body.strip())
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=10)
     assert out.strip() == "still there", err

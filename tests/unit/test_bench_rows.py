@@ -253,8 +253,9 @@ class TestValue:
         assert (outcome.expected, outcome.actual) == ("1::numeric", "'1'::text")
 
     def test_truncated(self) -> None:
-        cut = returning([result(ONE, truncated=True)])
-        assert judge(cut, cut, "value").kind == "truncated"
+        cut, whole = returning([result(ONE, truncated=True)]), returning([result(ONE)])
+        for expected, actual in ((cut, cut), (cut, whole), (whole, cut)):
+            assert judge(expected, actual, "value").kind == "truncated"
 
     def test_tolerance(self) -> None:
         expected = returning([result((num("1.00"),))])

@@ -35,6 +35,8 @@ def fenced(content: str, tag: str = "sql") -> str:
         (f"Here is the function:\n\n{UNIT}", "text that is no statement at line 1: `Here is the function:`"),
         (f"{UNIT}\nIt returns one.\n", "text that is no statement at line 7: `It returns one.`"),
         ("BEGIN NULL; END;\nThis is it.\n", "text that is no statement at line 2: `This is it.`"),
+        ("SELECT 1 FROM a;\nThis is it.\n", "text that is no statement at line 2: `This is it.`"),
+        ("pk.p;", "text that is no statement at line 1: `pk.p`"),
         ("I'm sorry, I can't do that.", "text that is no statement at line 1: `I'm sorry, I can't do that.`"),
         (
             "Create a function that adds.",
@@ -82,6 +84,10 @@ def test_what_is_no_program(text: str, problem: str) -> None:
         ("VALUES (1); TABLE t; SHOW ALL", "postgres"),
         ("CREATE FUNCTION f() RETURNS int AS $$ x $$ y $$ LANGUAGE sql; $$; 'a'", "postgres"),
         ("DECLARE x int; BEGIN NULL; END;", "postgres"),
+        ("BEGIN\n  x := 1;\n  y := 2;\n  IF y THEN z;\n  END IF;\n  RETURN NEW;\nEND;", "postgres"),
+        ("x := 1;", "postgres"),
+        ("IF a THEN b; END IF;\n/", "oracle"),
+        ("SELECT 1;\npk.p;", "oracle"),
         ("SELEC 1 FROM dual; SELECT 1", "postgres"),
     ],
 )
@@ -198,6 +204,7 @@ def test_programs_are_taken_out(answer: str, program: str, done: list[str]) -> N
     [
         ("", "no program in the answer"),
         ("To do this, you'd write a function.", "no program in the answer"),
+        ("Two steps.\nSelect the rows; then go on.", "no program in the answer"),
         ("Use two steps.\nSelect the rows you want, then update the table.", "no program in the answer"),
         ("I'm sorry, but I can't help with that.", "a refusal, no program"),
         ("As an AI, I can not run SQL.", "a refusal, no program"),

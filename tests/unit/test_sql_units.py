@@ -251,6 +251,10 @@ def test_triggers(text: str, dialect: Dialect, table: str) -> None:
         ),
         ("a; BEGIN b; END; c;", "call block{call} call"),
         ("<<l>> a; << m >> b;", "call call"),
+        (
+            "x := r.end + r.case; r.begin := s.loop; IF r.if THEN r.end; END IF;",
+            "assignment assignment if{call}",
+        ),
         ("$IF $$x $THEN a; $ELSIF $$y $THEN b; $ELSE c; $END d;", "call call call call"),
     ],
 )
