@@ -32,12 +32,21 @@ def start_part(folder: Path, part: RunPart) -> None:
     Raises:
         UserError: the folder cannot be written.
     """
+    clear(folder)
+    write_run(folder, part)
+
+
+def clear(folder: Path) -> None:
+    """Remove what an earlier run left.
+
+    Raises:
+        UserError: the folder cannot be written.
+    """
     try:
         for name in (RESULTS_FILE, SUMMARY_FILE, RUN_FILE):
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"cannot write {folder}: {error.strerror or error}") from None
-    write_run(folder, part)
 
 
 def write_run(folder: Path, part: RunPart) -> None:

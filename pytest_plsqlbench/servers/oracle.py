@@ -62,7 +62,7 @@ def resolve_oracle(
     """
     spec = spec.strip()
     if spec == "none":
-        return Resolved("none", "no Oracle server was asked for")
+        return Resolved("none", "none was asked for")
     if spec == "container":
         return Resolved("container", "as asked for")
     if spec == "auto":
@@ -76,8 +76,14 @@ def resolve_oracle(
     if "@" in spec:
         parse_login(spec)
         return Resolved("dsn", "as asked for", spec)
+    if spec == "preview":
+        raise UserError(
+            "--plsql-oracle=preview: this version has no preview engine; say auto, container or none,"
+            " or give a DSN"
+        )
+    named = f" {spec!r}" if spec.isalnum() else ""  # anything else may hold a password
     raise UserError(
-        f"no Oracle server {spec!r}: say auto, container or none, or give a DSN such as"
+        f"no Oracle server{named}: say auto, container or none, or give a DSN such as"
         " oracle://system:password@localhost:1521/FREEPDB1"
     )
 

@@ -604,7 +604,7 @@ def test_starting_without_a_server(server: FakeOracle) -> None:
         raise UserError("mine")
 
     for spec, message in (
-        ("none", "no Oracle server: no Oracle server was asked"),
+        ("none", "no Oracle server: none was asked"),
         ("container", "give the DSN"),
     ):
         with pytest.raises(UserError, match=message):
