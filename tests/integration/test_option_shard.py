@@ -98,7 +98,7 @@ def test_a_selection_by_name_is_divided_after_it(bigger_suite: Suite) -> None:
     suite.run(option, "--plsql-report=whole", "-k", "double")
     for index in (1, 2):
         suite.run(option, f"--plsql-shard={index}/2", f"--plsql-report=parts/{index}", "-k", "double")
-    assert {len(keys(suite, f"parts/{index}")) for index in (1, 2)} == {3}
+    assert sorted(len(keys(suite, f"parts/{index}")) for index in (1, 2)) == [2, 4]
     assert merge(suite, "parts").exit_code == 0
     assert content(suite, "joined", "summary.json") == content(suite, "whole", "summary.json")
 
