@@ -374,10 +374,7 @@ class BenchSession:
             flags=Counter(flag for result in self.store.results.values() for flag in result.flags),
         ):
             terminalreporter.write_line(line)
-        if self._no_oracle and any(
-            result.status == "engine_unavailable" and result.dialect == "oracle"
-            for result in self.store.results.values()
-        ):
+        if self._no_oracle and any(result.dialect == "oracle" for result in self.store.results.values()):
             terminalreporter.write_line(
                 f"no Oracle server: {self._no_oracle}; name one with --plsql-oracle (docs/oracle.md)"
             )

@@ -140,5 +140,14 @@ def test_the_published_release_without_a_server(
     result.stdout.fnmatch_lines(["no Oracle server: none was asked for; *"])
     lines = (pytester.path / "reports" / "results.jsonl").read_text().splitlines()
     statuses = Counter(row["status"] for row in map(json.loads, lines) if row["dialect"] == "oracle")
-    # MBPP publishes no reference programs: they could not be graded with a server either
-    assert statuses == {"engine_unavailable": 5, "unsupported": 20}
+    # no reference programs are published: these turns could not be played with a server either
+    assert statuses == {"unsupported": 25}
+
+    answers = [{"instance_id": f"MBPP/{number}", "generated_plsql": "x"} for number in (1, 2, 3)]
+    (pytester.path / "out.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    options = ("--plsql-predictions=out.jsonl", *options[1:])
+    result = pytester.runpytest_subprocess(folder, *options)
+    result.stdout.fnmatch_lines(["no Oracle server: none was asked for; *"])
+    lines = (pytester.path / "reports" / "results.jsonl").read_text().splitlines()
+    found = {row["turn_id"]: row["status"] for row in map(json.loads, lines)}
+    assert {found[f"MBPP/{number}"] for number in (1, 2, 3)} == {"engine_unavailable"}
