@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -199,10 +201,8 @@ def _seconds(given: Given) -> float:
         seconds = float(given.value or "")
     except ValueError:
         seconds = float("nan")
-    if not 0 < seconds <= 86_400:
-        raise _usage_error(
-            f"{given.name}: {given.value!r} is not a number of seconds, above 0 and up to 86400"
-        )
+    if not 0.1 <= seconds <= 86_400:
+        raise _usage_error(f"{given.name}: {given.value!r} is not a number of seconds from 0.1 to 86400")
     return seconds
 
 
@@ -251,11 +251,17 @@ def _predictions(given: Given) -> Path | None:
 def _report(given: Given) -> Path:
     """The report folder; that it can be written is checked before anything runs, not after."""
     path = given.path()
-    parent = path
-    while not parent.exists() and parent != parent.parent:
-        parent = parent.parent
-    if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):
-        raise _usage_error(f"{given.name}: {given.value} cannot be written")
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise _usage_error(f"{given.name}: {given.value} cannot be written: {error.strerror}") from None
+    finally:
+        for folder in missing:  # made again with the first result
+            with contextlib.suppress(OSError):
+                folder.rmdir()
     return path
 
 

@@ -338,6 +338,8 @@ class BenchSession:
 
             results = self.store.finish()
             self._summary = write_summary(self.settings.report, results, collected=self.collected)
+            if self.settings.gold and not self._summary.counts.coverage.graded and not session.exitstatus:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a self-check that checked nothing
         return None
 
     def _finish_part(self, session: pytest.Session) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from pathlib import Path
@@ -42,13 +43,15 @@ standard error. Exit code 0: it ran; 1: it failed; 3: the engine does not suppor
 @click.option(
     "--timeout",
     "seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(min=0.1, max=86_400),
     default=60.0,
     show_default=True,
     help="Time limit in seconds.",
 )
 def command(file: Path, engine: str, name: str | None, spec: str, seconds: float) -> None:
     """Play FILE and exit with what became of it."""
+    if not math.isfinite(seconds):
+        raise UserError("--timeout: nan is not a number of seconds")
     del engine  # there is one so far
     from pytest_plsqlbench.engines.protocol import EngineError, UnsupportedError  # noqa: PLC0415
 
@@ -62,8 +65,11 @@ def command(file: Path, engine: str, name: str | None, spec: str, seconds: float
     except EngineError as error:
         raise UserError(str(error)) from None
     shown = played.programs[0]
-    for line in shown.lines:
-        click.echo(line)
+    try:
+        for line in shown.lines:
+            click.echo(line, color=True)  # as the program printed it, escapes and all
+    except OSError as error:
+        raise UserError(f"cannot write the output: {error.strerror}") from None
     for message in _messages(shown, str(file)):
         click.echo(message, err=True)
     sys.exit(FAILED if shown.error or shown.limit or shown.lost else 0)

@@ -98,6 +98,8 @@ def _decode_leniently(line: bytes, source: Source) -> Any:
         raise UserError(f"is not valid JSON: {what}; one object a line", source) from None
     except RecursionError:
         raise UserError("is not valid JSON: nested too deeply", source) from None
+    except ValueError:
+        raise UserError("is not usable JSON: a number has too many digits", source) from None
 
 
 def _mended(value: Any) -> Any:

@@ -192,7 +192,8 @@ def _why(prediction: Prediction, tasks: Iterable[Task]) -> str:
     if found is None:
         close = difflib.get_close_matches(prediction.id, by_id, n=3, cutoff=0.75)
         choice = f"; did you mean {' or '.join(repr(word) for word in close)}?" if close else ""
-        return f"there is no task {prediction.id!r}{choice}"
+        shown = prediction.id if len(prediction.id) <= 80 else f"{prediction.id[:80]}…"
+        return f"there is no task {shown!r}{choice}"
     here = [(task, turn) for task, turn in found if prediction.dialect in {None, task.dialect}]
     if not here:
         return f"task {prediction.id!r} has no {prediction.dialect} variant"

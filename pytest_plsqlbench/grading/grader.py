@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.grading.answers import Answers
     from pytest_plsqlbench.grading.reference import ReferenceBook
 
+LONGEST_TEXT = 4_000
+"""Characters of a diagnostic's texts that results keep."""
+MOST_DIAGNOSTICS = 50
+"""Diagnostics that a result keeps, the first ones."""
 TIME_FACTOR = 10.0
 """A test may take this many times what the reference took (DESIGN: max(floor, factor x reference time))."""
 
@@ -188,7 +192,16 @@ def _diagnostics(install: CallObservation, played: Played) -> tuple[Diagnostic, 
     """Every error and warning of the candidate, each once, those of its installation first."""
     calls = [install, *(call for seen in played.tests for call in seen.calls)]
     found = [d for call in calls for d in (*((call.error,) if call.error else ()), *call.diagnostics)]
-    return tuple(dict.fromkeys(found))
+    return tuple(_cut(diagnostic) for diagnostic in dict.fromkeys(found))[:MOST_DIAGNOSTICS]
+
+
+def _cut(diagnostic: Diagnostic) -> Diagnostic:
+    """The diagnostic with texts of a bounded length: a program can raise megabytes."""
+    texts = {name: getattr(diagnostic, name) for name in ("message", "detail", "hint", "where")}
+    cut = {
+        name: f"{text[:LONGEST_TEXT]}…" for name, text in texts.items() if text and len(text) > LONGEST_TEXT
+    }
+    return msgspec.structs.replace(diagnostic, **cut) if cut else diagnostic
 
 
 def draft_result(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 import msgspec
 
@@ -33,6 +34,11 @@ _KEYS = (
     "pred_sqls", "response", "output", "text",
 )  # fmt: skip
 """Keys of a JSON object that may hold the program, first match first."""
+_JSON_START = re.compile(r"^[ \t]*+(?=[{\[])", re.MULTILINE)
+_MOST_JSON = 20
+"""Places tried where JSON might begin amid prose."""
+_DEEPEST_JSON = 20
+"""Levels of JSON looked into."""
 _REASONING = re.compile(r"\A.*</(?:think|thinking|reasoning|analysis)>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(
     r"^[ \t]*+<(answer|final_answer|solution|code|sql|plsql|program|response)>", re.MULTILINE | re.IGNORECASE
@@ -118,27 +124,64 @@ def _unwrap(text: str, dialect: Dialect, done: list[str]) -> str:
     for source in (text, *(fence.content for fence in fences)):
         found = _from_json(source)
         if found is not None:
-            key, text = found
-            done.append(f"took the value of {key} out of JSON" if key else "took the text out of JSON")
             break
+    else:
+        found = _from_json_amid_prose(text, dialect)
+    if found is None:
+        return text
+    key, text = found
+    done.append(f'took the value of "{key}" out of JSON' if key else "took the text out of JSON")
     return text
 
 
 def _from_json(text: str) -> tuple[str, str] | None:
+    """Key and program, where the whole text is JSON that holds one."""
     stripped = text.strip().strip("\ufeff")
     if stripped[:1] not in {"{", "[", '"'}:
         return None
     try:
-        value = json.loads(stripped, strict=False)
+        return _program_in(json.loads(stripped, strict=False))
     except (ValueError, RecursionError):
         return None
+
+
+def _from_json_amid_prose(text: str, dialect: Dialect) -> tuple[str, str] | None:
+    """Key and program of the first JSON object or array on a line of its own that holds one."""
+    decoder = json.JSONDecoder(strict=False)
+    for start in islice(_JSON_START.finditer(text), _MOST_JSON):
+        try:
+            found = _program_in(decoder.raw_decode(text, start.end())[0])
+        except (ValueError, RecursionError):
+            continue
+        if found is not None and (not published_problem(found[1], dialect) or read_fences(found[1], dialect)):
+            return found
+    return None
+
+
+def _program_in(value: object) -> tuple[str, str] | None:
+    """The text that a JSON value holds, with its key: itself, its only kind of item, or under a known key."""
     key = ""
-    if isinstance(value, dict):
-        key = next((name for name in _KEYS if isinstance(value.get(name), str | list)), "")
-        value = value.get(key)
-    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-        value = "\n".join(value)
-    return (f'"{key}"' if key else "", value) if isinstance(value, str) else None
+    for _ in range(_DEEPEST_JSON):
+        if isinstance(value, str):
+            return key, value
+        if isinstance(value, dict):
+            name = next((name for name in _KEYS if isinstance(value.get(name), str | list | dict)), None)
+            if name is None:
+                return None
+            key, value = name, value[name]
+        elif isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return key, "\n".join(value)
+        elif isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        elif isinstance(value, list) and value:
+            parts = [_program_in(item) for item in value if isinstance(item, dict)]
+            texts = [part for part in parts if part is not None]
+            if len(texts) < len(value):
+                return None
+            return texts[0][0], "\n".join(text for _, text in texts)
+        else:
+            return None
+    return None
 
 
 # -- fences and prose -----------------------------------------------------------------------------------

@@ -7,12 +7,22 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from pytest_plsqlbench.bench.task import Dialect
-from pytest_plsqlbench.sql.lexer import Lexer
+from pytest_plsqlbench.sql.lexer import Lexer, tokenize
+from pytest_plsqlbench.sql.plausible import plausible
 
-_OPENING = re.compile(r"^([ \t]*+)(`{3,}+|~{3,}+)[ \t]*+([^`\n]*+)$", re.MULTILINE)
+_OPENING = re.compile(
+    r"^([ \t]*+(?:>[ \t]*+)*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+)(`{3,}+|~{3,}+)[ \t]*+([^`\n]*+)"
+    r"(?:(?P<same>\2)[ \t\r]*+)?$",
+    re.MULTILINE,
+)
+"""A fence, also on a line of a list or in a quote; one line may hold all of a block."""
+_QUOTED_LINE = re.compile(r"[ \t]*+>[^\n]*+(?:\n|\Z)")
+_QUOTE = re.compile(r"^[ \t]*+(?:>[ \t]?)+", re.MULTILINE)
 _CLOSING = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t\r]*+$", re.MULTILINE)
 _MOST = 500
 """Fences read in one answer; what follows is left alone, so that no answer takes long to read."""
+_HEAD = 13
+_ALONE = frozenset(("BEGIN", "DECLARE", "SELECT"))
 _HIDING = frozenset(("string", "comment", "quoted"))
 
 
@@ -30,24 +40,86 @@ class Fence:
 
 def read_fences(text: str, dialect: Dialect) -> list[Fence]:
     """The fenced blocks of an answer, in order."""
-    closings = [(found.start(), found.end(), found.group(1)) for found in _CLOSING.finditer(text)]
+    closings = _closings(text)
     fences: list[Fence] = []
     at = 0
     while len(fences) < _MOST and (opening := _OPENING.search(text, at)) is not None:
         start = min(opening.end() + 1, len(text))
-        mark = opening.group(2)
-        first = bisect_left(closings, (start, 0, ""))
-        candidates = [
-            c for c in closings[first : first + _MOST] if c[2][0] == mark[0] and len(c[2]) >= len(mark)
-        ]
-        end = at = len(text)
-        if candidates:
-            end, at, _ = candidates[_first_outside(text, start, [c[0] for c in candidates], dialect)]
-        words = opening.group(3).split(None, 1)
-        content = _dedent(text[start:end], len(opening.group(1)))
+        indent, mark, info = opening.group(1, 2, 3)
         line = text.count("\n", 0, opening.start()) + 1
-        fences.append(Fence(words[0].lower() if words else "", content, line, closed=bool(candidates)))
+        language, content = _info(info, dialect)
+        if opening["same"] is not None:
+            fences.append(Fence(language, content, line, closed=True))
+            at = start
+            continue
+        if ">" in indent:
+            at = _quote_end(text, start)
+            body = _QUOTE.sub("", text[start:at])
+            end, after, closed = _block_end(body, 0, mark, _closings(body), dialect)
+            if closed:  # what follows in the quote may be another fence
+                at = start + _line_offset(text[start:at], body.count("\n", 0, after))
+            body, indent = body[:end], indent[indent.rindex(">") + 2 :]
+        else:
+            end, at, closed = _block_end(text, start, mark, closings, dialect)
+            body = text[start:end]
+        content = f"{content}\n" * bool(content) + _dedent(body, len(indent))
+        fences.append(Fence(language, content, line, closed=closed))
     return fences
+
+
+_Closing = tuple[int, int, str]
+
+
+def _closings(text: str) -> list[_Closing]:
+    return [(found.start(), found.end(), found.group(1)) for found in _CLOSING.finditer(text)]
+
+
+def _block_end(
+    text: str, start: int, mark: str, closings: list[_Closing], dialect: Dialect
+) -> tuple[int, int, bool]:
+    """Where a block's content ends, where its closing fence ends, and whether it has one."""
+    first = bisect_left(closings, (start, 0, ""))
+    candidates = [c for c in closings[first : first + _MOST] if c[2][0] == mark[0] and len(c[2]) >= len(mark)]
+    if not candidates:
+        return len(text), len(text), False
+    end, after, _ = candidates[_first_outside(text, start, [c[0] for c in candidates], dialect)]
+    return end, after, True
+
+
+def _info(info: str, dialect: Dialect) -> tuple[str, str]:
+    """The language that an opening fence names, and the code that stands on its line."""
+    words = info.split(None, 1)
+    if not words:
+        return "", ""
+    if len(words) > 1 and _is_code(words[1], dialect):
+        return words[0].lower(), words[1].strip()
+    if _is_code(info, dialect):
+        return "", info.strip()
+    return words[0].lower(), ""
+
+
+def _is_code(text: str, dialect: Dialect) -> bool:
+    """Whether code begins so; of single words only those that stand alone on a line of a program do."""
+    head = [token for token in tokenize(text, dialect) if not token.silent][:_HEAD]
+    alone = len(head) == 1 and head[0].value not in _ALONE
+    return not alone and plausible(head, dialect)
+
+
+def _quote_end(text: str, start: int) -> int:
+    """Where the lines end that a quote has from ``start`` on."""
+    at = start
+    while (line := _QUOTED_LINE.match(text, at)) is not None and line.end() > at:
+        at = line.end()
+    return at
+
+
+def _line_offset(text: str, lines: int) -> int:
+    """Where the line ends before which ``lines`` lines stand."""
+    at = 0
+    for _ in range(lines):
+        at = text.index("\n", at) + 1
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
 
 
 def _first_outside(text: str, start: int, offsets: list[int], dialect: Dialect) -> int:

@@ -21,7 +21,7 @@ from pytest_plsqlbench.sql.unit import ProgramUnit, Routine
 from pytest_plsqlbench.sql.units import read_program
 
 Problem = Literal["missing_entry_point", "missing_member", "wrong_arguments"]
-"""``wrong_arguments`` also where a function is called as a procedure."""
+"""``wrong_arguments`` also where a function is called as a procedure, or a procedure as a function."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -30,7 +30,7 @@ def _words(text: str) -> frozenset[str]:
 
 _SUPPLIED = ("DBMS_", "UTL_", "APEX_", "CTX_", "SYS", "STANDARD", "PG_", "OWA", "HTP", "XML", "JSON")
 _KEYWORDS = _words(
-    "ALL ANY AS AND BEGIN BETWEEN BY CASE CAST CHECK COALESCE DATE DECLARE DISTINCT ELSE END EXISTS "
+    "ALL ANY AS AND BEGIN BETWEEN BY CASE CAST CHECK COALESCE CURSOR DATE DECLARE DISTINCT ELSE END EXISTS "
     "EXTRACT FETCH FILTER FOR FROM GROUP HAVING IF IN INTERVAL INTO IS JOIN KEY LIKE LIMIT LOOP NOT "
     "NULL OF ON OR ORDER OVER PARTITION PRIMARY RAISE REFERENCES RETURN RETURNING ROW ROWS SELECT SET "
     "SOME TABLE THEN TIMESTAMP UNION UNIQUE UPDATE USING VALUES WHEN WHERE WHILE WITH WITHIN VARCHAR2 "
@@ -114,7 +114,7 @@ def check_interface(
     offered = [entry for text in (*earlier, program) for entry in entries(text, dialect)]
     wanted = None
     if reference is not None:
-        wanted = {entry.path for text in (*earlier, reference) for entry in entries(text, dialect)}
+        wanted = [entry for text in (*earlier, reference) for entry in entries(text, dialect)]
     named = [name for call in calls for name in read_references(call, dialect)]
     strangers = wanted is None and not any(
         _matches(name.path, entry.path) for name in named for entry in offered
@@ -158,7 +158,7 @@ def _type_entries(
 
 
 def _judge(
-    name: Reference, offered: Sequence[Entry], wanted: set[tuple[str, ...]] | None, *, strangers: bool
+    name: Reference, offered: Sequence[Entry], wanted: Sequence[Entry] | None, *, strangers: bool
 ) -> InterfaceFinding | None:
     """What is wrong with one reference; None where it can be served, or is none of the program's business."""
     candidates = [entry for entry in offered if _matches(name.path, entry.path)]
@@ -175,10 +175,21 @@ def _judge(
             given += f" ({', '.join(sorted(name.names)).lower()} by name)"
         message = f"defines `{expected}`, tests call `{name.shown}` with {given}"
         return InterfaceFinding("wrong_arguments", name.shown, message)
-    if name.statement and all(entry.kind == "function" for entry in fitting):
+    kinds = {entry.kind for entry in fitting}
+    as_function = not name.statement or name.performed
+    if kinds == {"function"} and not as_function:
         message = f"`{name.shown}` is a function, tests call it as a procedure"
         return InterfaceFinding("wrong_arguments", name.shown, message)
+    if kinds == {"procedure"} and as_function and not _is_procedure(name, wanted or ()):
+        message = f"`{name.shown}` is a procedure, tests call it as a function"
+        return InterfaceFinding("wrong_arguments", name.shown, message)
     return None
+
+
+def _is_procedure(name: Reference, wanted: Sequence[Entry]) -> bool:
+    """Whether the reference has a procedure there, too: then the call is one, however it reads."""
+    kinds = {entry.kind for entry in wanted if _matches(name.path, entry.path)}
+    return kinds == {"procedure"}
 
 
 def _matches(path: tuple[str, ...], entry: tuple[str, ...]) -> bool:
@@ -186,8 +197,8 @@ def _matches(path: tuple[str, ...], entry: tuple[str, ...]) -> bool:
     return path == entry or (len(path) == len(entry) + 1 and path[1:] == entry)
 
 
-def _named(name: Reference, paths: set[tuple[str, ...]]) -> bool:
-    return any(_matches(name.path, path) for path in paths)
+def _named(name: Reference, wanted: Sequence[Entry]) -> bool:
+    return any(_matches(name.path, entry.path) for entry in wanted)
 
 
 def _is_wanted(name: Reference, offered: Sequence[Entry], *, strangers: bool) -> bool:

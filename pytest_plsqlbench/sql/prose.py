@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from pytest_plsqlbench.bench.task import Dialect
 from pytest_plsqlbench.sql.lexer import Lexer, Token
@@ -63,12 +63,39 @@ def _is_prose(head: Sequence[Token], *, first: bool) -> bool:
     """Whether what begins no statement is prose, rather than a slip in a program, for the server to name.
 
     What stands first in an answer is no program, whatever it is, unless it is procedural code without its
-    frame. Later on prose shows itself by three words in a row.
+    frame. Later on prose shows itself by three words in a row, a colon right after the first word
+    (``Note: …``), an apostrophe inside a word (``It's``), or a mark
+    of Markdown (``**Note**``, ``### Notes``).
     """
     words = [token.value for token in head[:3] if token.kind == "word"]
     if (head and head[0].value in _PROCEDURAL) or ":=" in {token.value for token in head[:2]}:
         return False
-    return first or len(words) == 3
+    return first or len(words) == 3 or any(sign(head) for sign in (_is_label, _is_marked, _has_apostrophe))
+
+
+def _is_label(head: Sequence[Token]) -> bool:
+    """Whether the first word has a colon right after it, and text after that."""
+    if len(head) < 3 or head[0].kind != "word" or head[1].value != ":":
+        return False
+    return head[1].offset == head[0].end and head[2].offset > head[1].end
+
+
+def _is_marked(head: Sequence[Token]) -> bool:
+    """Whether a heading, an emphasis or an item of a list of Markdown begins here."""
+    marks = len(head) > 1 and not head[0].value.strip("*#")
+    return marks and (head[1].kind == "word" or head[1].value == head[0].value)
+
+
+def _has_apostrophe(head: Sequence[Token]) -> bool:
+    """Whether one of the words goes on after an apostrophe; the lexer reads a string there."""
+    return any(
+        word.kind == "word"
+        and after.kind in {"string", "broken"}
+        and after.offset == word.end
+        and after.text[:1] == "'"
+        and after.text[1:2].isalpha()
+        for word, after in pairwise(head)
+    )
 
 
 def _problem(statement: ScriptStatement, head: Sequence[Token]) -> str:

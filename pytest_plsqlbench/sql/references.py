@@ -27,6 +27,8 @@ class Reference(msgspec.Struct, frozen=True):
     statement: bool
     """It stands as a statement of its own: a procedure is called."""
     line: int
+    performed: bool = False
+    """It stands after PERFORM: a statement that calls a function."""
 
     @property
     def shown(self) -> str:
@@ -47,12 +49,15 @@ def read_references(script: str, dialect: Dialect) -> list[Reference]:
     found: dict[int, Reference] = {}
     for tokens in program_tokens(program):
         after_call = tokens[:1] and tokens[0].value == "CALL"
+        takes_result = after_call and any(token.value == "INTO" for token in tokens)  # CALL f(…) INTO :x
         for at, reference in _names(tokens, dialect):
             offset = tokens[at].offset
             statement = offset in called or (bool(after_call) and at == 1)
-            statement = statement or (at > 0 and tokens[at - 1].value in {"CALL", "PERFORM"})
+            before = tokens[at - 1].value if at else ""
+            performed = before == "PERFORM"
+            statement = (statement or performed or before == "CALL") and not takes_result
             if reference.path[0] not in local:
-                found[offset] = msgspec.structs.replace(reference, statement=statement)
+                found[offset] = msgspec.structs.replace(reference, statement=statement, performed=performed)
     return [found[offset] for offset in sorted(found)]
 
 
@@ -73,20 +78,68 @@ def _names(tokens: Sequence[Token], dialect: Dialect) -> Iterator[tuple[int, Ref
         arguments: int | None = None
         names: tuple[str, ...] = ()
         if at < len(tokens) and tokens[at].value == "(":
-            arguments, names = given.get(at, (0, ()))
+            after, arguments, names = given.get(at, (len(tokens), 0, ()))
+            if _is_column_list(tokens, start, after):
+                arguments, names = None, ()
         yield start, Reference(tuple(path), arguments, names, statement=False, line=token.line)
 
 
-def _arguments(tokens: Sequence[Token], dialect: Dialect) -> dict[int, tuple[int, tuple[str, ...]]]:
-    """For each opening parenthesis the number of arguments inside, and the names of those passed by name."""
-    found: dict[int, tuple[int, tuple[str, ...]]] = {}
+def _is_column_list(tokens: Sequence[Token], at: int, after: int) -> bool:
+    """Whether the parentheses after a name hold columns or types: no call stands there.
+
+    Args:
+        tokens: significant tokens of a statement.
+        at: where the name begins.
+        after: the token after the closing parenthesis.
+    """
+    before = tokens[at - 1].value if at else ""
+    earlier = tokens[at - 2].value if at > 1 else ""
+    if earlier == "EXECUTE" and before in {"FUNCTION", "PROCEDURE"}:
+        return False  # what a trigger calls
+    if before in _BEFORE_COLUMNS or (at and tokens[at - 1].kind == "quoted"):
+        return True  # targets, tables that are created, routines that are dropped; aliases
+    if earlier in {"FROM", "JOIN"} and tokens[at - 1].kind == "word" and before not in _BEFORE_CALL:
+        return True  # FROM t x(a, b)
+    if before == "ON" and any(token.value == "INDEX" for token in tokens[:4]):
+        return tokens[0].value == "CREATE"
+    if before in {"WITH", "RECURSIVE", ","}:
+        following = [token.value for token in tokens[after : after + 3]]
+        return following[:2] == ["AS", "("] and following[2:] != [] and following[2] in _QUERIES
+    return False
+
+
+_BEFORE_COLUMNS = frozenset(
+    (
+        ")",
+        "AS",
+        "INTO",
+        "TABLE",
+        "VIEW",
+        "REFERENCES",
+        "FUNCTION",
+        "PROCEDURE",
+        "ROUTINE",
+        "AGGREGATE",
+        "EXISTS",
+    )
+)
+_BEFORE_CALL = frozenset(("CASE", "LATERAL", "NOT", "ONLY", "PRIOR", "ROWS"))
+"""Words of the language that may stand between FROM and a call."""
+_QUERIES = frozenset(("SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "MERGE", "TABLE", "("))
+
+
+def _arguments(tokens: Sequence[Token], dialect: Dialect) -> dict[int, tuple[int, int, tuple[str, ...]]]:
+    """For each opening parenthesis: where it goes on after the closing one, the number of arguments inside,
+    and the names of those passed by name.
+    """
+    found: dict[int, tuple[int, int, tuple[str, ...]]] = {}
     opened: list[tuple[int, int, list[str]]] = []  # where, commas so far, names so far
     for at, token in enumerate(tokens):
         if token.value == "(":
             opened.append((at, 0, []))
         elif opened and token.value == ")":
             start, commas, names = opened.pop()
-            found[start] = (0 if at == start + 1 else commas + 1, tuple(names))
+            found[start] = (at + 1, 0 if at == start + 1 else commas + 1, tuple(names))
         elif opened and token.value == ",":
             start, commas, names = opened[-1]
             opened[-1] = (start, commas + 1, names)

@@ -247,7 +247,7 @@ def test_it_starts_with_a_cold_cache_and_with_none(base: Path, monkeypatch: pyte
     with EmbeddedServer.start([base]) as server:
         assert ask(server, "SELECT datcollate || datlocale FROM pg_database LIMIT 1") == "C.UTF-8C.UTF-8"
     kept = [path for path in (base / "cache").iterdir() if path.is_dir()]
-    assert [(path / "PG_VERSION").is_file() for path in kept] == [True]
+    assert sum((path / "PG_VERSION").is_file() for path in kept) == 1
     # a cache that cannot be written costs time, nothing else
     monkeypatch.setattr(datadir, "_key", lambda: "nowhere/there")
     monkeypatch.setattr(Path, "mkdir", _refusing(base / "cache"))

@@ -36,7 +36,7 @@ def test_paths_in_the_ini_file_are_relative_to_it(suite: Suite, monkeypatch: pyt
     suite.run(".").assert_outcomes(passed=4)
 
 
-@pytest.mark.parametrize("value", ["soon", "0", "-1", "nan", "inf", "86401"])
+@pytest.mark.parametrize("value", ["soon", "0", "0.01", "-1", "nan", "inf", "86401"])
 def test_a_timeout_that_is_no_time(suite: Suite, value: str) -> None:
     line = suite.refused("--plsql-predictions=gold", f"--plsql-timeout={value}")
     assert line.startswith(f"--plsql-timeout: {value!r} is not a number of seconds")

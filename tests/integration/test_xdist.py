@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -129,14 +131,14 @@ def test_the_plugin_works_where_xdist_is_switched_off(suite: Suite) -> None:
 
 def test_two_runs_side_by_side_do_not_clash(suite: Suite) -> None:
     option = suite.predict(*suite.right())
-    running = [
-        suite.pytester.popen(
-            [*suite.pytester._getpytestargs(), option, f"--plsql-report=r{number}", "-n", "2"]
-        )
-        for number in range(2)
-    ]
-    for process in running:
-        assert process.wait(60) == 0
+    command = [sys.executable, "-m", "pytest", option, "-n", "2"]
+    null = subprocess.DEVNULL
+    with (
+        subprocess.Popen([*command, "--plsql-report=r0"], cwd=suite.folder, stdout=null) as first,
+        subprocess.Popen([*command, "--plsql-report=r1"], cwd=suite.folder, stdout=null) as second,
+    ):
+        assert first.wait(120) == 0
+        assert second.wait(120) == 0
     assert stable(suite.results("r0")) == stable(suite.results("r1"))
 
 

@@ -75,7 +75,8 @@ class Suite:
         self.folder = pytester.path
         # hypothesis' own plugin imports all of hypothesis at the end of every run: 1.5 s that no test needs
         monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
-        monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        for name in ("PYTHONDONTWRITEBYTECODE", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"):
+            monkeypatch.delenv(name, raising=False)
         pytester.makeini("[pytest]\ntestpaths = tasks\n")
         (self.folder / "tasks").mkdir()
 

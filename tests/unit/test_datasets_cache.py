@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
+from cache_work import work
 
 from pytest_plsqlbench.cachefolder import cache_root
 from pytest_plsqlbench.datasets import cache, native
@@ -116,12 +117,6 @@ def test_a_folder_that_cannot_be_written_is_no_fault(tmp_path: Path) -> None:
     entries = EntryCache(tmp_path / "file" / "below")
     entries.put(KEY, b"payload")
     assert entries.get(KEY) == b"payload"
-
-
-def work(path: Path, number: int) -> None:
-    entries = EntryCache(path)
-    for step in range(50):
-        entries.put(bytes([number, step]) * 16, bytes([number]) * (1000 * number + step))
 
 
 def test_many_processes_write_into_one_file(tmp_path: Path) -> None:

@@ -280,7 +280,7 @@ def test_every_module_that_makes_tasks_is_part_of_the_key() -> None:
         "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('pytest_plsqlbench.')))"
     )
     output = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+        [sys.executable, "-I", "-c", program], check=True, capture_output=True, text=True
     ).stdout
     used = {Path(file) for file in output.split() if not file.endswith("__init__.py")}
     unrelated = {"bench/database.py", "datasets/cache.py"}

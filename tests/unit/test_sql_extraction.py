@@ -36,6 +36,15 @@ def fenced(content: str, tag: str = "sql") -> str:
         (f"{UNIT}\nIt returns one.\n", "text that is no statement at line 7: `It returns one.`"),
         ("BEGIN NULL; END;\nThis is it.\n", "text that is no statement at line 2: `This is it.`"),
         ("SELECT 1 FROM a;\nThis is it.\n", "text that is no statement at line 2: `This is it.`"),
+        (f"{UNIT}It's one.\n", "text that is no statement at line 6: `It's one.`"),
+        (
+            f"{UNIT}\nIt's one, it isn't two.\n",
+            "text that is no statement at line 7: `It's one, it isn't two.`",
+        ),
+        (f"{UNIT}\nNote: it doesn't add.\n", "text that is no statement at line 7: `Note: it doesn't add.`"),
+        (f"{UNIT}\nNote, it doesn't add.\n", "text that is no statement at line 7: `Note, it doesn't add.`"),
+        (f"{UNIT}\n**Note**: it adds.\n", "text that is no statement at line 7: `**Note**: it adds.`"),
+        (f"{UNIT}\n## Notes\n", "text that is no statement at line 7: `## Notes`"),
         ("pk.p;", "text that is no statement at line 1: `pk.p`"),
         ("I'm sorry, I can't do that.", "text that is no statement at line 1: `I'm sorry, I can't do that.`"),
         (
@@ -88,6 +97,9 @@ def test_what_is_no_program(text: str, problem: str) -> None:
         ("x := 1;", "postgres"),
         ("IF a THEN b; END IF;\n/", "oracle"),
         ("SELECT 1;\npk.p;", "oracle"),
+        ("SELECT 1 FROM dual;\nx : y 'z';", "oracle"),
+        ("SELECT 1;\nfoo(DATE'2024-01-01', N'it');", "postgres"),
+        ("SELECT 1 FROM dual;\n*/\n", "oracle"),
         ("SELEC 1 FROM dual; SELECT 1", "postgres"),
     ],
 )
@@ -269,3 +281,69 @@ def test_an_extracted_program_is_one() -> None:
 
 def test_fences_are_read_in_bounded_number() -> None:
     assert len(read_fences("```\n'\n" * 3000, "oracle")) == 500
+
+
+SQL_FUNCTION = "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$;"
+TABLE = "create table t (a number);"
+
+
+@pytest.mark.parametrize(
+    "prose", ["It's a table.", "Note: this doesn't do.", "**Note**: it's one.", "# It's"]
+)
+def test_prose_with_an_apostrophe_stays_out(prose: str) -> None:
+    for program, dialect in ((SQL_FUNCTION, "postgres"), (TABLE, "oracle"), (UNIT.rstrip(), "oracle")):
+        extraction = extract(f"{program}\n\n{prose}\n", dialect)  # type: ignore[arg-type]
+        assert (extraction.program, extraction.problem) == (program, None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "program"),
+    [
+        ("1. ```sql\n   BEGIN\n     NULL;\n   END;\n   /\n   ```\n", "BEGIN\n  NULL;\nEND;\n/\n"),
+        ("- ~~~\n  SELECT 1 FROM a;\n  ~~~\n", "SELECT 1 FROM a;\n"),
+        ("> ```sql\n> BEGIN\n>   NULL;\n> END;\n> ```\nit's", "BEGIN\n  NULL;\nEND;\n"),
+        (">```sql\n>SELECT 1 FROM a;\nit's", "SELECT 1 FROM a;\n"),
+        ("> - ```sql\n>   SELECT 1 FROM a;\n>   ```\n", "SELECT 1 FROM a;\n"),
+        (
+            f"> ```sql\n> {TABLE}\n> ```\n> and\n> ```sql\n> {TABLE.replace('t (', 'u (')}\n> ```\nbye\n",
+            f"{TABLE}\n{TABLE.replace('t (', 'u (')}\n",
+        ),
+        ("```sql select 1 from dual; ```", "select 1 from dual;"),
+        ("```select 1 from dual;```\nit's", "select 1 from dual;"),
+        ("Here:\n```sql create table t (\n a number);\n```\n", "create table t (\n a number);\n"),
+        ("```begin\n null;\nend;\n```\n", "begin\n null;\nend;\n"),
+        ('```sql title="select" linenums\nselect 1 from dual;\n```\n', "select 1 from dual;\n"),
+        ("```text\nnothing\n```\n```sql\nselect 1 from dual;\n```\n", "select 1 from dual;\n"),
+    ],
+)
+def test_fences_in_lists_and_quotes_and_on_one_line(answer: str, program: str) -> None:
+    extraction = extract(answer, "oracle")
+    assert (extraction.program, extraction.problem) == (program, None)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        json.dumps([{"sql": UNIT}]),
+        json.dumps({"answer": {"sql": UNIT}}),
+        json.dumps({"response": [{"note": "it", "code": UNIT}]}),
+        f"Here is the JSON:\n{json.dumps({'sql': UNIT})}",
+        f"Here's [1]:\n[1]\n  {json.dumps({'sql': UNIT}, indent=1)}\nIt's done.",
+    ],
+)
+def test_json_in_json_and_amid_prose(answer: str) -> None:
+    extraction = extract(answer, "oracle")
+    assert (extraction.program, extraction.problem) == (UNIT, None)
+    assert "out of JSON" in extraction.done[0]
+
+
+def test_items_of_json_stand_in_a_row() -> None:
+    assert extract(json.dumps([{"sql": UNIT}, {"sql": OTHER}]), "oracle").program == f"{UNIT}\n{OTHER}"
+    assert extract(json.dumps([{"sql": UNIT}, {"note": "it"}]), "oracle").problem is not None
+    deep: object = UNIT
+    for _ in range(50):
+        deep = {"answer": deep}
+    assert (
+        extract(json.dumps(deep), "oracle").problem
+        == "the JSON around the answer is broken, or holds no program"
+    )

@@ -181,3 +181,71 @@ def test_earlier_turns_still_stand() -> None:
 )
 def test_entries(program: str, dialect: Dialect, shown: list[str]) -> None:
     assert [f"{entry.shown}/{len(entry.parameters)}" for entry in entries(program, dialect)] == shown
+
+
+AS_FUNCTION = "wrong_arguments: `p` is a procedure, tests call it as a function"
+ORACLE_P = "CREATE PROCEDURE p(a NUMBER) IS BEGIN NULL; END;\n/\n"
+ORACLE_F = "CREATE FUNCTION p(a NUMBER) RETURN NUMBER IS BEGIN RETURN 1; END;\n/\n"
+POSTGRES_P = "CREATE PROCEDURE p(a int) LANGUAGE sql AS $$ SELECT 1 $$;"
+POSTGRES_F = "CREATE FUNCTION p(a int) RETURNS int LANGUAGE sql AS $$ SELECT 1 $$;"
+
+
+@pytest.mark.parametrize(
+    ("program", "call", "dialect", "findings"),
+    [
+        (ORACLE_P, "SELECT p(1) FROM dual", "oracle", [AS_FUNCTION]),
+        (ORACLE_P, "DECLARE x NUMBER; BEGIN x := p(1); END;", "oracle", [AS_FUNCTION]),
+        (ORACLE_P, "BEGIN p(1); IF 1 = 1 THEN p(2); END IF; END;\n/\nEXEC p(3)\nCALL p(4);", "oracle", []),
+        (ORACLE_F, "CALL p(1) INTO :x;", "oracle", []),
+        (ORACLE_P, "CALL p(1) INTO :x;", "oracle", [AS_FUNCTION]),
+        (POSTGRES_P, "SELECT p(1);", "postgres", [AS_FUNCTION]),
+        (POSTGRES_P, "DO $$ BEGIN PERFORM p(1); END $$", "postgres", [AS_FUNCTION]),
+        (POSTGRES_F, "DO $$ BEGIN PERFORM p(1); END $$", "postgres", []),
+        (POSTGRES_P, "CALL p(1); DROP PROCEDURE IF EXISTS p(int); GRANT EXECUTE ON PROCEDURE p(int) TO a;",
+         "postgres", []),
+    ],
+)  # fmt: skip
+def test_procedures_called_as_functions(
+    program: str, call: str, dialect: Dialect, findings: list[str]
+) -> None:
+    assert interface_findings(program, [call], dialect) == findings
+    wanted = ORACLE_F if dialect == "oracle" else POSTGRES_F
+    assert interface_findings(program, [call], dialect, reference=wanted) == findings
+
+
+def test_a_reference_with_the_same_procedure_says_that_the_call_is_one() -> None:
+    assert interface_findings(ORACLE_P, ["SELECT p(1) FROM dual"], "oracle", reference=ORACLE_P) == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "INSERT INTO tt(a, b) SELECT 1, 2",
+        "CREATE TABLE tt(a int REFERENCES uu(a)); CREATE INDEX i ON tt(a); CREATE VIEW v(a) AS SELECT 1",
+        "CREATE TABLE IF NOT EXISTS tt(a int)",
+        "SELECT * FROM generate_series(1, 2) g(i)",
+        'SELECT * FROM generate_series(1, 2) AS g(i) JOIN tt x(a, b) ON true JOIN "T" y(c) ON true',
+        "DO $$ DECLARE c CURSOR (x int) FOR SELECT 1; BEGIN NULL; END $$",
+        "WITH q(a, b) AS (SELECT 1, 2), r(c) AS (VALUES (1)) SELECT * FROM q, r",
+        "WITH RECURSIVE q(a) AS ((SELECT 1) UNION SELECT a FROM q) SELECT * FROM q",
+        "COMMENT ON FUNCTION ff(int) IS 'x'",
+    ],
+)
+def test_lists_of_columns_are_no_calls(script: str) -> None:
+    assert interface_findings(POSTGRES_F, [script], "postgres") == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "SELECT * FROM LATERAL foo(1)",
+        "SELECT * FROM tt JOIN uu ON foo(1) = 1",
+        "WITH q AS (SELECT 1), r AS (SELECT 2) SELECT 1, foo(1)",
+        "SELECT * FROM generate_series(1, 2) g(i), foo(1) AS (a int)",
+        "CREATE TRIGGER t AFTER INSERT ON tt FOR EACH ROW EXECUTE FUNCTION foo()",
+        "SELECT a IS DISTINCT FROM NOT foo(1)",
+    ],
+)
+def test_calls_beside_lists_of_columns(script: str) -> None:
+    missing = ["missing_entry_point: defines `p`, tests call `foo`"]
+    assert interface_findings(POSTGRES_F, [script], "postgres") == missing
