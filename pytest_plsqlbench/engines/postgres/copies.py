@@ -111,8 +111,8 @@ class Copies:
         try:
             self._admin.execute(f"DROP DATABASE IF EXISTS {quoted(copy.name)} WITH (FORCE)")
         except psycopg.errors.ObjectInUse:
-            # a backend that heeds no signal yet (deep in its own parser) holds a copy that nobody plays on any
-            # more; the run's end sweeps it, and what was observed stands
+            # a backend that heeds no signal yet (deep in its own parser) holds a copy that nobody plays
+            # on any more; the run's end sweeps it, and what was observed stands
             return
         except psycopg.Error as error:
             raise InfrastructureError(f"cannot drop a database: {first_line(error)}") from None
