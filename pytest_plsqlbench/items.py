@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_plsqlbench.bench.result import TurnResult
+from pytest_plsqlbench.bench.shard import TurnKey
 from pytest_plsqlbench.reporting.failure import failure_text
 from pytest_plsqlbench.reporting.properties import junit_properties
 
@@ -73,6 +74,7 @@ class TaskFile(pytest.File):
                 nodeid=f"{self.nodeid}::{name}",  # given, so that pytest reads the bracket as it does in --lf
                 task=task,
                 turn=turn,
+                sample=sample,
                 answers=answers,
             )
 
@@ -80,10 +82,13 @@ class TaskFile(pytest.File):
 class TurnItem(pytest.Item):
     """One turn to grade."""
 
-    def __init__(self, *, task: Task, turn: Turn, answers: Answers | None, **kwargs: Any) -> None:
+    def __init__(
+        self, *, task: Task, turn: Turn, sample: int, answers: Answers | None, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.task = task
         self.turn = turn
+        self.sample = sample
         self.answers = answers
         self.extra_keyword_matches.update(
             word for word in (task.subset, task.difficulty, *task.constructs) if word
@@ -96,6 +101,12 @@ class TurnItem(pytest.Item):
         """The file that holds the task."""
         assert isinstance(self.parent, TaskFile)
         return self.parent
+
+    @property
+    def key(self) -> TurnKey:
+        """Names the result of this item."""
+        task = self.task
+        return TurnKey(task.subset, task.id, task.dialect, self.turn.index, self.sample)
 
     @property
     def _program(self) -> str | None:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from pytest_plsqlbench.bench.dialect import Dialect
+from pytest_plsqlbench.bench.shard import Shard, parse_shard
+from pytest_plsqlbench.bench.task import UserError
 
 if TYPE_CHECKING:
     import pytest
@@ -62,10 +64,27 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "postgres",
-        "PostgreSQL server: 'embedded' (default), or the DSN or URL of an existing one, in which private "
-        "databases and roles are created and dropped",
+        "PostgreSQL server: 'embedded' (default), 'container', or the DSN or URL of an existing one, where "
+        "private databases and roles are created and dropped",
         metavar="SERVER",
         default="embedded",
+    ),
+    Option(
+        "postgres-image",
+        "image of the PostgreSQL container (default: the official one)",
+        metavar="IMAGE",
+    ),
+    Option(
+        "oracle",
+        "Oracle server: 'auto' (default: the DSN in PLSQLBENCH_ORACLE_DSN, else a container where Docker "
+        "answers, else none), 'container', 'none', or the DSN of an existing one",
+        metavar="SERVER",
+        default="auto",
+    ),
+    Option(
+        "oracle-image",
+        "image of the Oracle container (default: Oracle Database Free)",
+        metavar="IMAGE",
     ),
     Option(
         "timeout",
@@ -93,6 +112,12 @@ OPTIONS: tuple[Option, ...] = (
         metavar="DIR",
         default="reports",
     ),
+    Option(
+        "shard",
+        "grade only part I (from 1) of N of the turns, conversations whole; 'auto/N' takes I from a Slurm "
+        "array or a Kubernetes Indexed Job; 'plsqlbench merge' joins the parts",
+        metavar="I/N",
+    ),
 )
 
 
@@ -110,6 +135,11 @@ class Settings:
     compare: Literal["published", "normalized"]
     report: Path
     extract: bool = False
+    postgres_image: str | None = None
+    oracle: str = "auto"
+    oracle_image: str | None = None
+    shard: Shard | None = None
+    """The part of the turns to grade; None: all, in a run that is not divided."""
 
     @property
     def gold(self) -> bool:
@@ -193,6 +223,15 @@ def _switch(given: Given) -> bool:
     return words[value]
 
 
+def _shard(given: Given) -> Shard | None:
+    if given.value is None:
+        return None
+    try:
+        return parse_shard(given.value, os.environ, given.name)
+    except UserError as error:
+        raise _usage_error(str(error)) from None
+
+
 def _usage_error(message: str) -> Exception:
     import pytest  # noqa: PLC0415 (this module is read by tools that never load pytest)
 
@@ -246,6 +285,10 @@ def read_settings(config: pytest.Config) -> Settings:
         compare=cast("Literal['published', 'normalized']", given["compare"].value),
         report=_report(given["report"]),
         extract=_switch(given["extract"]),
+        postgres_image=given["postgres-image"].value or None,
+        oracle=given["oracle"].value or "auto",
+        oracle_image=given["oracle-image"].value or None,
+        shard=_shard(given["shard"]),
     )
 
 

@@ -17,18 +17,17 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.datasets.predictions import PredictionSet
     from pytest_plsqlbench.options import Settings
 
-AT_HAND: frozenset[Dialect] = frozenset(("postgres",))
-"""Dialects whose engine this version has."""
-
 
 class Selection:
-    """The turns of a run. The same in every process, since it depends on files and settings alone."""
+    """The turns of a run. The same in every process: it depends on files, settings and ``at_hand`` alone."""
 
     def __init__(self, settings: Settings, predictions: PredictionSet | None, label: str) -> None:
         self._settings = settings
         self._predictions = predictions
         self.label = label
         """What is graded, for the report header."""
+        self.at_hand: frozenset[Dialect] = frozenset(("postgres",))
+        """Dialects whose engine is at hand in this run; known once its servers are."""
         self.unselected = 0
         """Predictions for tasks of the same suites that this run did not collect."""
         self.left_out: Counter[str] = Counter()
@@ -57,6 +56,12 @@ class Selection:
         rows = self._predictions or ()
         return not rows or any(row.dialect in {None, dialect} for row in rows)
 
+    def names(self, dialect: Dialect) -> bool:
+        """Whether the user named the dialect, by option or in predictions."""
+        if self._settings.dialects is not None:
+            return dialect in self._settings.dialects
+        return self._predictions is not None and dialect in self._predictions.dialects
+
     def check(self, tasks: Iterable[Task]) -> None:
         """Hold predictions against all tasks that were collected.
 
@@ -80,7 +85,7 @@ class Selection:
                     for sample, answers in self._answers(task, turn):
                         yield task, turn, sample, answers
             for dialect, task in by_dialect.items():
-                if task not in chosen and self._settings.dialects is None:
+                if task not in chosen and self._settings.dialects is None and dialect not in self.at_hand:
                     self.left_out[dialect] += len(task.turns)
 
     @staticmethod
@@ -90,7 +95,7 @@ class Selection:
 
     def _chosen(self, variants: dict[Dialect, Task]) -> list[Task]:
         """The variants to run: as asked; else those the predictions name; else those at hand, else all."""
-        at_hand = [d for d in DIALECTS if d in variants and d in AT_HAND]
+        at_hand = [d for d in DIALECTS if d in variants and d in self.at_hand]
         wanted: Iterable[Dialect]
         if self._settings.dialects is not None:
             wanted = self._settings.dialects

@@ -15,21 +15,24 @@ from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.datasets.dataset import Dataset
 from pytest_plsqlbench.datasets.readers import load_file, reader_of
-from pytest_plsqlbench.engines.protocol import EngineUnavailableError
+from pytest_plsqlbench.engines.protocol import EngineError
 from pytest_plsqlbench.grading.answers import extract_answers
+from pytest_plsqlbench.hosts import Hosts
 from pytest_plsqlbench.items import RESULT_ATTRIBUTE, HarnessFault, TaskFile, TurnItem
 from pytest_plsqlbench.options import read_settings
 from pytest_plsqlbench.reporting.store import ResultStore
 from pytest_plsqlbench.selection import Selection
+from pytest_plsqlbench.sharing import RunFile, describe_part, encode_part
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from pytest_plsqlbench.bench.shard import Shard
     from pytest_plsqlbench.bench.summary import Summary
+    from pytest_plsqlbench.bench.task import Task
     from pytest_plsqlbench.grading.run import Run
     from pytest_plsqlbench.options import Settings
     from pytest_plsqlbench.servers.address import ServerAddress
-    from pytest_plsqlbench.servers.started import StartedServer
 
 TASK_SUFFIXES = frozenset((".yaml", ".yml", ".jsonl"))
 """Files that may hold tasks; one that is named on the command line and does not is an error."""
@@ -43,30 +46,28 @@ def open_session(config: pytest.Config, handed_over: str | None) -> BenchSession
     """
     if handed_over is not None:
         handover = workers.decode_handover(handed_over)
-        return BenchSession(config, handover.settings, handover.addresses)
+        return BenchSession(config, handover.settings, handover)
     return BenchSession(config, read_settings(config), None)
 
 
 class BenchSession:
     """The hooks of one process of a run: the only one, the controller of xdist workers, or a worker."""
 
-    def __init__(
-        self, config: pytest.Config, settings: Settings, addresses: Sequence[ServerAddress] | None
-    ) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, handover: workers.Handover | None) -> None:
         """Read the predictions, before anything runs.
 
         Args:
             config: of this process.
             settings: of the run.
-            addresses: servers that the controller started; None where this process starts them itself.
+            handover: what the controller decided; None where this process decides itself.
 
         Raises:
             pytest.UsageError: the predictions cannot be read.
         """
         self.config = config
         self.settings = settings
-        self.is_worker = addresses is not None
-        self.addresses: tuple[ServerAddress, ...] = tuple(addresses or ())
+        self.is_worker = handover is not None
+        self.addresses: tuple[ServerAddress, ...] = handover.addresses if handover else ()
         self.store = ResultStore(settings.report / "results.jsonl")
         self.left_out: Counter[str] = Counter()
         self.collected = 0
@@ -75,13 +76,20 @@ class BenchSession:
         self._notes: dict[str, None] = {}
         self._usage_error: str | None = None
         self._worker_error: str | None = None
-        self._servers: list[StartedServer] = []
+        self._hosts = Hosts()
+        self._no_oracle = handover.no_oracle if handover else ""
+        self._tasks: dict[Path, Sequence[Task]] = {}
+        self._run_file = RunFile(settings.report)
+        self._part: str | None = None
+        self._databases: dict[str, str] = {}
         self._run: Run | None = None
         self._summary: Summary | None = None
         try:
             self.selection = Selection.of(settings)
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
+        if handover is not None:
+            self.selection.at_hand = handover.at_hand
         if not self.is_worker and config.pluginmanager.hasplugin("xdist"):
             config.pluginmanager.register(
                 workers.Controller(self._handover, self._identify, self._on_worker_end),
@@ -93,27 +101,43 @@ class BenchSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Start the servers, in the process that owns them, before workers or tests need one."""
-        if self.is_worker or self.config.option.collectonly:
+        if self.is_worker:
             return
-        from pytest_plsqlbench.servers.postgres import start_postgres  # noqa: PLC0415 (not for --collect-only)
+        try:
+            if self.config.option.collectonly:
+                self._hosts.expect(self.settings)
+            else:
+                self._hosts.start(self.settings, self.selection, self._tell)
+        except (UserError, EngineError) as error:
+            raise pytest.UsageError(str(error)) from None
+        self.addresses = self._hosts.addresses
+        self.selection.at_hand = self._hosts.at_hand
+        if not any(address.dialect == "oracle" for address in self.addresses):
+            self._no_oracle = self._hosts.oracle
 
-        if self.selection.may_run("postgres"):
-            try:
-                server = start_postgres(self.settings.postgres)
-            except (UserError, EngineUnavailableError) as error:
-                raise pytest.UsageError(str(error)) from None
-            self._servers.append(server)
-            self.addresses = (server.address,)
+    def _tell(self, line: str) -> None:
+        """Say how the start of a server goes on."""
+        reporter = self.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None and reporter.verbosity >= 0:
+            reporter.write_line(f"plsqlbench: {line}")
 
     def pytest_report_header(self) -> list[str]:
         """Say what is graded, how and on what."""
         predictions = self.selection.label
         servers = ", ".join(f"{a.dialect} {a.version} ({a.label})" for a in self.addresses)
         reading = comparator_name(self.settings.compare)
-        return [f"plsqlbench: {predictions}; compare {reading}; {servers or 'no server started'}"]
+        lines = [f"plsqlbench: {predictions}; compare {reading}; {servers or 'no server started'}"]
+        if self._no_oracle:
+            lines.append(f"plsqlbench: no Oracle server: {self._no_oracle}")
+        elif self._hosts.oracle:
+            lines.append(f"plsqlbench: Oracle server {self._hosts.oracle}")
+        lines += [f"plsqlbench: {note}" for note in self._hosts.notes]
+        if self.settings.shard is not None:
+            lines.append(f"plsqlbench: shard {self.settings.shard} of the turns")
+        return lines
 
     def _handover(self) -> workers.Handover:
-        return workers.Handover(self.settings, self.addresses)
+        return workers.Handover(self.settings, self.addresses, self.selection.at_hand, self._no_oracle)
 
     # -- collection --------------------------------------------------------------------------------------
 
@@ -143,16 +167,37 @@ class BenchSession:
             self._fail(error)
             return Dataset(())
         self._notes.update(dict.fromkeys(dataset.notes))
+        self._tasks[path] = dataset.tasks
         return dataset
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Hold predictions against tasks, before -k and the like take items away."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
+        """Hold predictions against tasks before -k and the like take items away; divide what they leave."""
+        self._check(items)
+        yield
         turns = [item for item in items if isinstance(item, TurnItem)]
+        if self.settings.shard is not None and self._usage_error is None:
+            turns = self._divide(items, turns, self.settings.shard)
         self.collected = len(turns)
+
+    def _divide(self, items: list[pytest.Item], turns: list[TurnItem], shard: Shard) -> list[TurnItem]:
+        """Keep this shard's turns, and the items that are not ours; say which part of the run that is."""
+        keys = {turn.key for turn in turns}
+        tasks = [task for part in self._tasks.values() for task in part]
+        part = describe_part(self.settings, shard, tasks, keys, self.selection.left_out)
+        self._part = encode_part(part)
+        mine = set(part.turns)
+        others = [turn for turn in turns if turn.key not in mine]
+        if others:
+            self.config.hook.pytest_deselected(items=others)
+            items[:] = [item for item in items if not (isinstance(item, TurnItem) and item.key not in mine)]
+        return [turn for turn in turns if turn.key in mine]
+
+    def _check(self, items: list[pytest.Item]) -> None:
+        """End a run that has a fault of the user's; a worker leaves that to its controller."""
         if self._usage_error is None:
             try:
-                self.selection.check(item.task for item in turns)
+                self.selection.check(item.task for item in items if isinstance(item, TurnItem))
             except UserError as error:
                 self._fail(error)
         if self._usage_error is not None:
@@ -172,18 +217,25 @@ class BenchSession:
         if self._run is None:
             from pytest_plsqlbench.grading.run import Run  # noqa: PLC0415 (drivers load at the first turn)
 
-            self._run = Run(self.settings.compare, self.settings.timeout, self.addresses, self._worker_name)
+            self._run = Run(
+                self.settings.compare,
+                self.settings.timeout,
+                self.addresses,
+                self._worker_name,
+                self._no_oracle,
+            )
         try:
             done: tuple[str, ...] = ()
             if self.settings.extract and item.answers is not None and not item.answers.gold:
                 item.answers, done = extract_answers(item.answers, item.turn.index, item.task.dialect)
             result = self._run.grade(item.task, item.turn, item.answers, item.file.dataset)
-            return msgspec.structs.replace(result, extracted=done), None
+            return msgspec.structs.replace(result, extracted=done, sample=item.sample), None
         except Exception as fault:  # noqa: BLE001 (whatever it is, it is not the program's)
             from pytest_plsqlbench.grading.run import lost_turn  # noqa: PLC0415
 
             reason = f"{type(fault).__name__}: {fault}"
-            return lost_turn(item.task, item.turn, item.answers, self.settings.compare, reason), fault
+            lost = lost_turn(item.task, item.turn, item.answers, self.settings.compare, reason)
+            return msgspec.structs.replace(lost, sample=item.sample), fault
 
     @property
     def _worker_name(self) -> str:
@@ -198,6 +250,9 @@ class BenchSession:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Attach the result to the report; a fault of the harness is an error, not a failure."""
         report = yield
+        if self._part is not None:  # with the first report, so that it comes before the first result
+            setattr(report, workers.PART, self._part)
+            self._part = None
         result: TurnResult | None = item.__dict__.get(RESULT_ATTRIBUTE)
         if result is not None and call.when == "call":
             setattr(report, RESULT_ATTRIBUTE, msgspec.json.encode(result).decode())
@@ -211,10 +266,16 @@ class BenchSession:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the result of a turn that any process has graded."""
-        text = getattr(report, RESULT_ATTRIBUTE, None)
-        if text is None or self.is_worker:
+        if self.is_worker:
             return
+        part = getattr(report, workers.PART, None)
+        text = getattr(report, RESULT_ATTRIBUTE, None)
         try:
+            if part is not None:
+                self._run_file.describe(part)
+            if text is None:
+                return
+            self._run_file.begin()
             self.store.add(msgspec.json.decode(text, type=TurnResult))
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
@@ -229,7 +290,8 @@ class BenchSession:
             return None
         for task, turn, sample, answers in self.selection.turns(self._load(path)):
             if self.selection.name(task, turn, sample) == name:
-                return lost_turn(task, turn, answers, self.settings.compare, reason)
+                lost = lost_turn(task, turn, answers, self.settings.compare, reason)
+                return msgspec.structs.replace(lost, sample=sample)
         return None
 
     # -- end ---------------------------------------------------------------------------------------------
@@ -239,6 +301,8 @@ class BenchSession:
         self.left_out |= Counter(output.get(workers.LEFT_OUT, {}))
         self.collected = max(self.collected, output.get(workers.COLLECTED, 0))
         self._notes.update(dict.fromkeys(output.get(workers.NOTES, ())))
+        self._databases |= output.get(workers.DATABASES, {})
+        self._part = self._part or output.get(workers.PART)
 
     def _all_notes(self) -> list[str]:
         """What the user should know about what was read, one line each."""
@@ -252,6 +316,7 @@ class BenchSession:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
         """Close lanes; in the owning process complete the files once all workers have ended."""
         if self._run is not None:
+            self._databases |= self._run.databases
             self._run.close()
         if self.is_worker:
             output: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]
@@ -259,12 +324,16 @@ class BenchSession:
             output[workers.LEFT_OUT] = dict(self.selection.left_out)
             output[workers.COLLECTED] = self.collected
             output[workers.NOTES] = self._all_notes()
+            output[workers.DATABASES] = self._databases
+            output[workers.PART] = self._part  # of a part without turns, which has no report either
             return (yield)
         yield
         self.left_out |= self.selection.left_out
         if self._worker_error is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
-        elif self.store.results:
+            return None
+        self._finish_part(session)
+        if self.store.results:
             from pytest_plsqlbench.reporting.summary import write_summary  # noqa: PLC0415
 
             results = self.store.finish()
@@ -272,6 +341,15 @@ class BenchSession:
             if self.settings.gold and not self._summary.counts.coverage.graded and not session.exitstatus:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a self-check that checked nothing
         return None
+
+    def _finish_part(self, session: pytest.Session) -> None:
+        """Complete ``run.json``; a part without turns gets its one here."""
+        if self.config.option.collectonly or self._usage_error is not None:
+            return
+        ended = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
+        if self._part is not None and ended:
+            self._run_file.describe(self._part)
+        self._run_file.complete(self._databases)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show metrics, coverage, statuses and categories, and where the files are."""
@@ -298,6 +376,10 @@ class BenchSession:
             flags=Counter(flag for result in self.store.results.values() for flag in result.flags),
         ):
             terminalreporter.write_line(line)
+        if self._no_oracle and any(result.dialect == "oracle" for result in self.store.results.values()):
+            terminalreporter.write_line(
+                f"no Oracle server: {self._no_oracle}; name one with --plsql-oracle (docs/oracle.md)"
+            )
 
     def _shown(self, path: Path) -> str:
         base = self.config.invocation_params.dir
@@ -305,5 +387,4 @@ class BenchSession:
 
     def pytest_unconfigure(self) -> None:
         """Stop the servers, whatever ended the run."""
-        while self._servers:
-            self._servers.pop().stop()
+        self._hosts.stop()

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from xdist.scheduler import LoadScheduling
 
+from pytest_plsqlbench.bench.dialect import Dialect
 from pytest_plsqlbench.options import Settings
 from pytest_plsqlbench.servers.address import ServerAddress
 
@@ -28,6 +29,10 @@ COLLECTED = "plsqlbench_collected"
 """Key of ``workeroutput``: how many turns the worker collected."""
 NOTES = "plsqlbench_notes"
 """Key of ``workeroutput``: what a user should know about what the worker read, one line each."""
+PART = "plsqlbench_part"
+"""Attribute of each worker's first report, and key of ``workeroutput``: the content of ``run.json``."""
+DATABASES = "plsqlbench_databases"
+"""Key of ``workeroutput``: fingerprints of the databases that the worker used."""
 LEFT_OUT = "plsqlbench_left_out"
 """Key of ``workeroutput``: turns that were not collected, by dialect."""
 _TURN_OF_CONVERSATION = re.compile(r"^(?P<file>.*::)(?P<task>.+)_q\d+\[(?P<suffix>[^\]]*)\]$")
@@ -38,6 +43,10 @@ class Handover(msgspec.Struct, frozen=True):
 
     settings: Settings
     addresses: tuple[ServerAddress, ...]
+    at_hand: frozenset[Dialect]
+    """Dialects whose turns can be played: workers choose the same turns as the controller would."""
+    no_oracle: str = ""
+    """Why there is no Oracle server; for results."""
 
 
 def encode_handover(handover: Handover) -> str:

@@ -11,8 +11,11 @@ from pytest_plsqlbench.bench.task import UserError
 
 COMMANDS = {
     "convert": "turn published data into a dataset folder that can be graded",
+    "doctor": "check on a server of yours what its engine takes for granted",
     "inspect": "show what a program text holds: units, parameters, constructs, complexity, safety",
+    "merge": "join the parts of a run that was divided by --plsql-shard",
     "path": "print where the bundled tasks, fixtures or examples lie",
+    "reap": "drop what dead runs have left on a server",
     "run": "play a script on a fresh lane and print what it prints",
 }
 """Name → one line of help. The command itself is ``cli/<name>.py``, attribute ``command``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from pytest_plsqlbench.bench.dialect import Dialect
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.cachefolder import cache_root
 from pytest_plsqlbench.engines.protocol import DatabaseLoadError, EngineUnavailableError, Limits
@@ -16,20 +17,26 @@ if TYPE_CHECKING:
 
     from pytest_plsqlbench.bench.database import Database
     from pytest_plsqlbench.bench.result import TurnResult
-    from pytest_plsqlbench.bench.task import Dialect, Task, Turn
+    from pytest_plsqlbench.bench.task import Task, Turn
     from pytest_plsqlbench.datasets.dataset import Dataset
     from pytest_plsqlbench.engines.protocol import Engine
     from pytest_plsqlbench.grading.answers import Answers
     from pytest_plsqlbench.servers.address import ServerAddress
 
 Reading = Literal["published", "normalized"]
+TITLES: dict[Dialect, str] = {"oracle": "Oracle", "postgres": "PostgreSQL"}
 
 
 class Run:
     """Grades turns on the servers of a run; engines connect when the first turn of their dialect comes."""
 
     def __init__(
-        self, reading: Reading, timeout: float, addresses: Sequence[ServerAddress], worker: str
+        self,
+        reading: Reading,
+        timeout: float,
+        addresses: Sequence[ServerAddress],
+        worker: str,
+        no_oracle: str = "",
     ) -> None:
         """Take note of everything; nothing is connected yet.
 
@@ -38,8 +45,10 @@ class Run:
             timeout: least time limit of a test, in seconds.
             addresses: servers of the run, at most one a dialect.
             worker: name of this process among those of the run.
+            no_oracle: why there is no Oracle server, for the results of its turns.
         """
         self._addresses = {address.dialect: address for address in addresses}
+        self._no_oracle = no_oracle
         self._engines: dict[Dialect, Engine] = {}
         self._databases: dict[tuple[int, str, Dialect], Database | DatabaseLoadError | None] = {}
         limits = Limits(time=timeout)
@@ -66,6 +75,15 @@ class Run:
 
         return self._grader.grade(task, turn, answers, database)
 
+    @property
+    def databases(self) -> dict[str, str]:
+        """Fingerprints of the databases that turns were graded on, by ``<dialect>/<name>``."""
+        return {
+            f"{dialect}/{name}": database.fingerprint
+            for (_, name, dialect), database in self._databases.items()
+            if database is not None and not isinstance(database, DatabaseLoadError)
+        }
+
     def close(self) -> None:
         """Close lanes and engines."""
         self._grader.close()
@@ -76,11 +94,21 @@ class Run:
         if dialect not in self._engines:
             address = self._addresses.get(dialect)
             if address is None:
-                raise EngineUnavailableError(f"no {dialect} server in this run")
-            from pytest_plsqlbench.engines.postgres.engine import PostgresEngine  # noqa: PLC0415
-
-            self._engines[dialect] = PostgresEngine(address)
+                reason = f": {self._no_oracle}" if dialect == "oracle" and self._no_oracle else " in this run"
+                raise EngineUnavailableError(f"no {TITLES[dialect]} server{reason}")
+            self._engines[dialect] = _open(address)
         return self._engines[dialect]
+
+
+def _open(address: ServerAddress) -> Engine:
+    """The engine of a server's dialect; its driver loads here."""
+    if address.dialect == "oracle":
+        from pytest_plsqlbench.engines.oracle.engine import OracleEngine  # noqa: PLC0415
+
+        return OracleEngine(address)
+    from pytest_plsqlbench.engines.postgres.engine import PostgresEngine  # noqa: PLC0415
+
+    return PostgresEngine(address)
 
 
 def lost_turn(task: Task, turn: Turn, answers: Answers | None, reading: Reading, reason: str) -> TurnResult:

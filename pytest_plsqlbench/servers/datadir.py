@@ -19,7 +19,7 @@ from pytest_plsqlbench.servers.account import Account, own_account, wheel_versio
 SUPERUSER = "plsqlbench"
 """The administrating role of the embedded server."""
 
-_SETTINGS = {
+SETTINGS = {
     # the data is thrown away with the run: nothing needs to survive a crash
     "fsync": "off",
     "synchronous_commit": "off",
@@ -193,7 +193,7 @@ def _write(descriptor: int, piece: bytes) -> None:
 
 
 def _configure(data: Path, sockets: Path) -> None:
-    settings = {**_SETTINGS, "unix_socket_directories": str(sockets)}
+    settings = {**SETTINGS, "unix_socket_directories": str(sockets)}
     lines = [f"{name} = '{_quoted(value)}'\n" for name, value in settings.items()]
     (data / "postgresql.conf").write_text("".join(lines))
     # our own operating system account may log in as any role, no other account as any

@@ -1,16 +1,27 @@
-"""PostgreSQL servers by what the user named: ``embedded`` or the DSN of an existing one."""
+"""PostgreSQL servers by what the user named: ``embedded``, ``container`` or the DSN of an existing one."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers.started import StartedServer
 
+if TYPE_CHECKING:
+    from pytest_plsqlbench.servers.daemon import Notify, Pull
 
-def start_postgres(spec: str) -> StartedServer:
+
+def start_postgres(
+    spec: str, *, image: str | None = None, pull: Pull = "missing", notify: Notify | None = None
+) -> StartedServer:
     """Start or reach the server that ``spec`` names.
 
     Args:
-        spec: ``embedded``, a URL (``postgresql://…``) or a connection string (``host=… user=…``).
+        spec: ``embedded``, ``container``, a URL (``postgresql://…``) or a connection string
+            (``host=… user=…``).
+        image: of the container; None: the official one.
+        pull: whether a missing image may be pulled.
+        notify: is told about the progress of a container's start, a line at a time.
 
     Raises:
         UserError: the server cannot be had; one line that says why and what to do, without passwords.
@@ -20,12 +31,16 @@ def start_postgres(spec: str) -> StartedServer:
         from pytest_plsqlbench.servers.embedded import EmbeddedServer  # noqa: PLC0415
 
         return EmbeddedServer.start()
+    if spec == "container":
+        from pytest_plsqlbench.servers.postgres_container import IMAGE, start_postgres_container  # noqa: PLC0415
+
+        return start_postgres_container(image or IMAGE, pull=pull, notify=notify)
     if "=" in spec or spec.startswith(("postgres://", "postgresql://")):
         from pytest_plsqlbench.servers.dsn import DsnServer  # noqa: PLC0415
 
         return DsnServer.start(spec)
     named = f" {spec!r}" if spec.isalnum() else ""  # anything else may hold a password
     raise UserError(
-        f"no such PostgreSQL server{named}: say 'embedded', or give a DSN such as"
+        f"no such PostgreSQL server{named}: say 'embedded' or 'container', or give a DSN such as"
         " postgresql://user:password@host:5432/postgres"
     )

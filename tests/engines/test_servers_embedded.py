@@ -236,7 +236,7 @@ def test_the_next_base_is_taken_where_one_cannot_be_used(base: Path) -> None:
 
 
 def test_a_server_that_does_not_start_says_why(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(datadir._SETTINGS, "shared_buffers", "nonsense")
+    monkeypatch.setitem(datadir.SETTINGS, "shared_buffers", "nonsense")
     with pytest.raises(UserError, match=r'did not start: .*invalid value for parameter "shared_buffers"'):
         EmbeddedServer.start([base])
     assert list(base.iterdir()) == []

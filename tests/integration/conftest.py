@@ -18,6 +18,7 @@ def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def empty_suite(pytester: pytest.Pytester, cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Suite:
     """A folder without tasks."""
     monkeypatch.setenv("PLSQLBENCH_CACHE_DIR", str(cache_dir))
+    monkeypatch.setenv("PLSQLBENCH_ORACLE", "none")  # no container where Docker answers
     monkeypatch.delenv("PYTEST_XDIST_AUTO_NUM_WORKERS", raising=False)
     return Suite(pytester, monkeypatch)
 

@@ -14,7 +14,7 @@ from pytest_plsqlbench.servers.postgres import start_postgres
 
 @pytest.mark.parametrize("spec", ["", "docker", "user:hunter2@host/db", "mysql://u:hunter2@h/d"])
 def test_an_unknown_server_is_one_line_without_secrets(spec: str) -> None:
-    with pytest.raises(UserError, match="say 'embedded', or give a DSN such as") as caught:
+    with pytest.raises(UserError, match="say 'embedded' or 'container', or give a DSN such as") as caught:
         start_postgres(spec)
     assert "\n" not in str(caught.value)
     assert "hunter2" not in str(caught.value)

@@ -1,0 +1,37 @@
+"""``plsqlbench merge``: the parts of a run that was divided by ``--plsql-shard`` into one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("merge", help="Join the parts of a run that was divided by --plsql-shard.")
+@click.argument("parts", nargs=-1, required=True, metavar="DIR_OR_FILE...", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where results.jsonl, summary.json and run.json of the whole run go.",
+)
+def command(parts: tuple[Path, ...], out: Path) -> None:
+    """Check that the parts are one complete run, join them, and show the summary.
+
+    Each argument is the report folder of a part (or its results.jsonl), or a folder with such folders below.
+    """
+    from pytest_plsqlbench.reporting.merge import find_parts, merge  # noqa: PLC0415 (not for --help)
+    from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title  # noqa: PLC0415
+
+    folders = find_parts(parts, out)
+    joined, summary = merge(folders, out)
+    click.echo(f"merged {len(folders)} {'part' if len(folders) == 1 else 'parts'} of {joined.predictions}")
+    click.echo(summary_title(summary))
+    for line in summary_lines(
+        summary,
+        collected=joined.run.turns,
+        left_out=joined.run.left_out,
+        files=f"{out / 'results.jsonl'}, summary.json and run.json beside it",
+    ):
+        click.echo(line)

@@ -1,0 +1,146 @@
+"""The database servers of a run: which are at hand, why, and how they are started and stopped."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from pytest_plsqlbench.servers.oracle import resolve_oracle, start_oracle
+from pytest_plsqlbench.servers.unavailable import ServerUnavailableError
+
+if TYPE_CHECKING:
+    from pytest_plsqlbench.bench.dialect import Dialect
+    from pytest_plsqlbench.options import Settings
+    from pytest_plsqlbench.selection import Selection
+    from pytest_plsqlbench.servers.address import ServerAddress
+    from pytest_plsqlbench.servers.daemon import Notify, Pull
+    from pytest_plsqlbench.servers.oracle import Resolved
+    from pytest_plsqlbench.servers.started import StartedServer
+
+
+class Hosts:
+    """The servers that a process has started for a run; it stops them."""
+
+    def __init__(self) -> None:
+        self.oracle = ""
+        """Where the Oracle server comes from, or why there is none; empty where none was looked for."""
+        self.notes: tuple[str, ...] = ()
+        """What a user should know about the servers, one line each, for the report header."""
+        self._servers: list[StartedServer] = []
+        self._at_hand: set[Dialect] = {"postgres"}
+
+    @property
+    def at_hand(self) -> frozenset[Dialect]:
+        """Dialects whose turns can be played in this run; PostgreSQL comes with the installation."""
+        return frozenset(self._at_hand)
+
+    @property
+    def addresses(self) -> tuple[ServerAddress, ...]:
+        """How workers reach the servers."""
+        return tuple(server.address for server in self._servers)
+
+    def expect(self, settings: Settings) -> None:
+        """Say what would be at hand, and start nothing: an Oracle server only where one was named.
+
+        Raises:
+            UserError: an option names no server.
+        """
+        resolved = resolve_oracle(settings.oracle)
+        if resolved.choice != "none":
+            self._at_hand.add("oracle")
+
+    def start(self, settings: Settings, selection: Selection, notify: Notify) -> None:
+        """Start or reach the servers of all dialects that turns of the run may be in.
+
+        Args:
+            settings: of the run.
+            selection: tells which dialects these are.
+            notify: told about progress, a line at a time.
+
+        Raises:
+            UserError, EngineUnavailableError: a server that was named cannot be had.
+        """
+        if selection.may_run("postgres"):
+            from pytest_plsqlbench.servers.postgres import start_postgres  # noqa: PLC0415 (drivers: if needed)
+
+            self._servers.append(
+                start_postgres(settings.postgres, image=settings.postgres_image, notify=notify)
+            )
+        if selection.may_run("oracle"):
+            self._start_oracle(settings, named=selection.names("oracle"), notify=notify)
+
+    def _start_oracle(self, settings: Settings, *, named: bool, notify: Notify) -> None:
+        from pytest_plsqlbench.servers.daemon import daemon_answers  # noqa: PLC0415 (only where a run starts)
+
+        resolved = resolve_oracle(settings.oracle, docker_answers=daemon_answers)
+        self.oracle = resolved.reason
+        if resolved.choice == "none":
+            return
+        automatic = settings.oracle.strip() == "auto" and resolved.choice == "container"
+        # an image is over a gigabyte: nobody waits for one who did not name Oracle
+        pull: Pull = "missing" if named or not automatic else "never"
+        try:
+            server = self._reach_oracle(settings, resolved, pull, notify)
+        except ServerUnavailableError as error:
+            if not automatic:
+                raise
+            self.oracle = str(error)
+            return
+        self._servers.append(server)
+        self._at_hand.add("oracle")
+        self.notes = _advice(server.address)
+
+    @staticmethod
+    def _reach_oracle(settings: Settings, resolved: Resolved, pull: Pull, notify: Notify) -> StartedServer:
+        from pytest_plsqlbench.engines.oracle.engine import probe_login  # noqa: PLC0415 (heavy)
+        from pytest_plsqlbench.servers.oracle_container import IMAGE, start_oracle_container  # noqa: PLC0415
+
+        return start_oracle(
+            resolved.dsn or resolved.choice,
+            probe=probe_login,
+            container=lambda: start_oracle_container(
+                settings.oracle_image or IMAGE, pull=pull, notify=notify
+            ),
+            sweep=_sweep,
+        )
+
+    def stop(self) -> None:
+        """Stop all servers; every one is stopped, whatever another one does."""
+        try:
+            while self._servers:
+                self._servers.pop().stop()
+        finally:
+            if self._servers:
+                self.stop()
+
+
+def _advice(address: ServerAddress) -> tuple[str, ...]:
+    """What the engine does without on this server, and how many workers suit it."""
+    from pytest_plsqlbench.engines.oracle.engine import OracleEngine  # noqa: PLC0415 (heavy)
+
+    engine = OracleEngine(address)
+    try:
+        return engine.header
+    finally:
+        engine.close()
+
+
+def _sweep(address: ServerAddress) -> None:
+    """Drop what the run has left on a server of the user's, and say where that fails: it has ended by now."""
+    from pytest_plsqlbench.engines.oracle.engine import default_driver, login_failure, open_admin  # noqa: PLC0415
+    from pytest_plsqlbench.engines.oracle.port import DriverError  # noqa: PLC0415 (heavy)
+    from pytest_plsqlbench.engines.oracle.reaper import reap  # noqa: PLC0415
+
+    admin = open_admin(address, default_driver())
+    try:
+        failed = reap(admin, only_run=address.run_id).failed
+    except DriverError as error:
+        failed = [str(login_failure(error))]
+    finally:
+        admin.close()
+    if failed:
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        print(  # noqa: T201 (pytest's own reporter is gone)
+            f"plsqlbench: left on {address.label}: {failed[0]}{more}; `plsqlbench reap` removes it",
+            file=sys.stderr,
+        )

@@ -1,0 +1,165 @@
+"""The driver module against the double of python-oracledb."""
+
+from __future__ import annotations
+
+import os
+import threading
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any
+
+import oracledb
+import pytest
+from oracle_double import FakeCursor, FakeOracle, Reply, Result, dpy, ora
+
+from pytest_plsqlbench.engines.oracle.driver import OracledbConnection, OracledbDriver
+from pytest_plsqlbench.engines.oracle.port import DriverError, Login, ObjectValue
+
+LOGIN = Login(
+    user="system", password="secret", dsn="x", config_dir="/c", wallet_location="/w", wallet_password="pw"
+)
+
+
+@pytest.fixture
+def connection(server: FakeOracle) -> Any:
+    return OracledbDriver().connect(LOGIN, 5.0)
+
+
+def test_options_of_the_login(server: FakeOracle, connection: Any) -> None:
+    """engines §1.1: keyword arguments, wallet for thin mode, the time zone of the session pinned at login."""
+    assert server.options["wallet_location"] == "/w"
+    assert server.options["wallet_password"] == "pw"
+    assert server.options["config_dir"] == "/c"
+    assert server.options["tcp_connect_timeout"] == 5.0
+    assert os.environ["ORA_SDTZ"] == "+00:00"
+    assert connection.version == "23.26.0.0.0"
+    connection.close()
+
+
+def test_call_timeout_is_in_milliseconds(server: FakeOracle, connection: Any) -> None:
+    """engines §1.3: milliseconds, 0 is off, so a time that is nearly over must not become 0."""
+    raw = server.all_sessions[-1]
+    for seconds, expected in ((1.5, 1500), (0.0, 1), (None, 0)):
+        connection.limit(seconds)
+        assert raw.call_timeout == expected
+
+
+def test_errors_keep_both_numbers(server: FakeOracle, connection: Any) -> None:
+    """engines fact 4: the driver renames; both names and the server's text are kept, its help lines are not."""
+    server.on("SELECT a", Reply(error=ora(600, "internal error code")))
+    with pytest.raises(DriverError) as caught:
+        connection.execute("SELECT a FROM dual")
+    assert (caught.value.code, caught.value.full_code, caught.value.session_dead) == (600, "DPY-4011", True)
+    assert "Help:" not in caught.value.message
+    assert "ORA-00600" in caught.value.message
+
+
+def test_system_errors_are_lost_sessions(connection: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A socket error under the driver is a lost session."""
+
+    def broken() -> None:
+        raise ConnectionResetError(104, "Connection reset by peer")
+
+    monkeypatch.setattr(connection._connection, "commit", broken)
+    with pytest.raises(DriverError, match="Connection reset") as caught:
+        connection.commit()
+    assert caught.value.session_dead
+
+
+def test_errors_without_details(connection: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception of the driver without its error object still is an error of ours."""
+
+    def broken() -> None:
+        raise oracledb.DatabaseError
+
+    monkeypatch.setattr(connection._connection, "rollback", broken)
+    with pytest.raises(DriverError):
+        connection.rollback()
+
+
+def test_values_become_plain(server: FakeOracle, connection: Any) -> None:
+    """engines §1.9: exact numbers, LOBs read, objects and collections, nested cursors."""
+
+    class Kind:
+        def __init__(self, name: str, attributes: list[str] | None) -> None:
+            self.name = name
+            self.iscollection = attributes is None
+            self.attributes = [SimpleNamespace(name=n) for n in attributes or []]
+
+    point = SimpleNamespace(type=Kind("POINT", ["X"]), X=Decimal(1), asdict=dict)
+    points = SimpleNamespace(type=Kind("POINTS", None), aslist=lambda: [point], asdict=dict)
+    lob = SimpleNamespace(read=lambda: "long text")
+    nested = FakeCursor(server.all_sessions[-1], Result([("N", oracledb.DB_TYPE_NUMBER)], [(1,)]))
+    names = [(f"C{n}", oracledb.DB_TYPE_OBJECT) for n in range(4)]
+    server.on("SELECT x", Reply(result=Result(names, [(point, points, lob, nested)])))
+    rows = connection.execute("SELECT x FROM t").rows
+    (row,) = rows.fetch(10)
+    assert row[0] == ObjectValue("POINT", (("X", Decimal(1)),))
+    assert row[1] == ObjectValue("POINTS", None, (row[0],))
+    assert row[2] == "long text"
+    assert row[3].fetch(5) == [(1,)]
+    rows.close()
+    assert [column.type for column in rows.columns] == ["OBJECT"] * 4
+
+
+def test_numbers_are_fetched_as_decimals(server: FakeOracle, connection: Any) -> None:
+    """engines §1.9: a float would lose digits of a NUMBER."""
+    cursor = server.all_sessions[-1].cursor()
+    handler = server.all_sessions[-1].outputtypehandler
+    assert handler(cursor, SimpleNamespace(type_code=oracledb.DB_TYPE_NUMBER)).typ is Decimal
+    assert handler(cursor, SimpleNamespace(type_code=oracledb.DB_TYPE_DATE)) is None
+
+
+def test_closing_is_quiet(server: FakeOracle, connection: Any) -> None:
+    """engines §1.3: a session that was cut is closed without fuss; a cursor too."""
+    server.on("SELECT x", Reply(result=Result([("N", oracledb.DB_TYPE_NUMBER)], [(1,)])))
+    execution = connection.execute("SELECT x FROM t")
+    server.all_sessions[-1].dead = True
+    execution.close()
+    execution.rows.close()
+    connection.close()
+
+
+def test_variables_have_types(server: FakeOracle, connection: Any) -> None:
+    """engines §1.9: cursors, LOBs and scalars as client variables; strings as long as PL/SQL's."""
+    assert connection.variable("REFCURSOR").inner.typ is oracledb.DB_TYPE_CURSOR
+    assert connection.variable("VARCHAR2").inner.size == 32767
+    number = connection.variable("NUMBER")
+    assert number.inner.typ is Decimal
+    assert number.value() is None
+
+
+def test_a_login_that_comes_too_late_is_closed(server: FakeOracle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """engines §1.1: a timer around the connect; what answers after it is not left open."""
+    gate = threading.Event()
+    real = server.connect
+
+    def slow(**options: Any) -> Any:
+        gate.wait(5)
+        return real(**options)
+
+    monkeypatch.setattr(oracledb, "connect", slow)
+    with pytest.raises(DriverError, match="no answer to the login"):
+        OracledbDriver().connect(LOGIN, 0.05)
+    gate.set()
+    for thread in threading.enumerate():
+        if thread.name == "oracle-login":
+            thread.join(5)
+    assert all(session.closed for session in server.all_sessions)
+
+
+def test_a_refused_login(server: FakeOracle) -> None:
+    """engines §1.8: codes and names as they come."""
+    server.logins_fail = [ora(1017, "invalid credential"), dpy(6005, "cannot connect")]
+    with pytest.raises(DriverError) as caught:
+        OracledbDriver().connect(LOGIN, 5.0)
+    assert caught.value.code == 1017
+    with pytest.raises(DriverError) as caught:
+        OracledbDriver().connect(LOGIN, 5.0)
+    assert caught.value.full_code == "DPY-6005"
+
+
+def test_the_protocol_is_met(connection: Any) -> None:
+    """The wrapper offers what the engine asks for."""
+    assert isinstance(connection, OracledbConnection)
+    assert connection.session[0] > 0
