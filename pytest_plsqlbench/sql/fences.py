@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_plsqlbench.bench.task import Dialect
 from pytest_plsqlbench.sql.lexer import Lexer, tokenize
@@ -17,7 +17,7 @@ _OPENING = re.compile(
 )
 """A fence, also on a line of a list or in a quote; one line may hold all of a block."""
 _QUOTED_LINE = re.compile(r"[ \t]*+>[^\n]*+(?:\n|\Z)")
-_QUOTE = re.compile(r"^[ \t]*+(?:>[ \t]?)+", re.MULTILINE)
+_QUOTE = re.compile(r"^(?:[ \t]*+>)++[ \t]?", re.MULTILINE)
 _CLOSING = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t\r]*+$", re.MULTILINE)
 _MOST = 500
 """Fences read in one answer; what follows is left alone, so that no answer takes long to read."""
@@ -48,20 +48,17 @@ def read_fences(text: str, dialect: Dialect) -> list[Fence]:
         indent, mark, info = opening.group(1, 2, 3)
         line = text.count("\n", 0, opening.start()) + 1
         language, content = _info(info, dialect)
+        if ">" in indent:  # the lines of a quote are read once, without its marks
+            at = _quote_end(text, opening.start())
+            inner = read_fences(_QUOTE.sub("", text[opening.start() : at]), dialect)
+            fences.extend(replace(fence, line=fence.line + line - 1) for fence in inner)
+            continue
         if opening["same"] is not None:
             fences.append(Fence(language, content, line, closed=True))
             at = start
             continue
-        if ">" in indent:
-            at = _quote_end(text, start)
-            body = _QUOTE.sub("", text[start:at])
-            end, after, closed = _block_end(body, 0, mark, _closings(body), dialect)
-            if closed:  # what follows in the quote may be another fence
-                at = start + _line_offset(text[start:at], body.count("\n", 0, after))
-            body, indent = body[:end], indent[indent.rindex(">") + 2 :]
-        else:
-            end, at, closed = _block_end(text, start, mark, closings, dialect)
-            body = text[start:end]
+        end, at, closed = _block_end(text, start, mark, closings, dialect)
+        body = text[start:end]
         content = f"{content}\n" * bool(content) + _dedent(body, len(indent))
         fences.append(Fence(language, content, line, closed=closed))
     return fences
@@ -111,15 +108,6 @@ def _quote_end(text: str, start: int) -> int:
     while (line := _QUOTED_LINE.match(text, at)) is not None and line.end() > at:
         at = line.end()
     return at
-
-
-def _line_offset(text: str, lines: int) -> int:
-    """Where the line ends before which ``lines`` lines stand."""
-    at = 0
-    for _ in range(lines):
-        at = text.index("\n", at) + 1
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
 
 
 def _first_outside(text: str, start: int, offsets: list[int], dialect: Dialect) -> int:

@@ -347,3 +347,9 @@ def test_items_of_json_stand_in_a_row() -> None:
         extract(json.dumps(deep), "oracle").problem
         == "the JSON around the answer is broken, or holds no program"
     )
+
+
+def test_fences_in_a_quote_have_their_lines() -> None:
+    text = "Look:\n> so\n> ```sql\n> a;\n> ```\n>\n> > ~~~\n> > b;\n> > ~~~\nbye\n```\nc;\n```\n"
+    fences = [(fence.line, fence.content) for fence in read_fences(text, "oracle")]
+    assert fences == [(3, "a;\n"), (7, "b;\n"), (11, "c;\n")]
