@@ -122,15 +122,16 @@ def _spoken(at: Token, expression: Sequence[Token], dialect: Dialect) -> SpokenT
 
 def _folded(tokens: Sequence[Token], dialect: Dialect) -> Iterator[str]:
     """The operands of ``||`` one by one: what a literal holds, or a hole."""
-    while len(tokens) > 1 and tokens[0].value == "(" and closing(tokens, 0, len(tokens)) == len(tokens) - 1:
+    if all(token.kind == "string" or token.value in _JOINING for token in tokens):
+        yield from (_content(token, dialect) for token in tokens if token.kind == "string")
+        return
+    for _ in range(_MOST_WRAPPED):
+        if tokens[0].value != "(" or closing(tokens, 0, len(tokens)) != len(tokens) - 1:
+            break
         tokens = tokens[1:-1]
     for operand in _operands(tokens):
-        if operand and all(token.kind == "string" for token in operand):
-            yield from (_content(token, dialect) for token in operand)
-        elif len(operand) > 2 and operand[0].value == "(" and operand[-1].value == ")":
-            inner = operand[1:-1]
-            strings = [token for token in inner if token.kind == "string" or token.value == "||"]
-            yield "".join(_folded_flat(inner, dialect)) if len(strings) == len(inner) else HOLE
+        if operand and all(token.kind == "string" or token.value in _JOINING for token in operand):
+            yield from (_content(token, dialect) for token in operand if token.kind == "string")
         elif (
             dialect == "postgres"
             and len(operand) > 2
@@ -143,8 +144,9 @@ def _folded(tokens: Sequence[Token], dialect: Dialect) -> Iterator[str]:
             yield HOLE
 
 
-def _folded_flat(tokens: Sequence[Token], dialect: Dialect) -> Iterator[str]:
-    return (_content(token, dialect) for token in tokens if token.kind == "string")
+_JOINING = frozenset(("||", "(", ")"))
+_MOST_WRAPPED = 8
+"""Parentheses around a whole expression that are taken away; more would cost time and mean nothing."""
 
 
 def _operands(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:

@@ -142,3 +142,8 @@ def test_a_find_in_a_literal_has_its_place() -> None:
     assert (found.line, found.column) == (3, 17)
     (found,) = check("DO $$ BEGIN\n EXECUTE 'DROP USER x'; END $$", "postgres")
     assert (found.line, found.column) == (2, 11)
+
+
+def test_deep_parentheses_are_folded_in_linear_time() -> None:
+    text = "BEGIN EXECUTE IMMEDIATE " + "(" * 5000 + "'drop' || ' user x'" + ")" * 5000 + "; END;"
+    assert [violation.rule for violation in check(text, "oracle")] == ["users"]
