@@ -75,6 +75,9 @@ class Grader:
         """
         started = time.perf_counter()
         draft = draft_result(task, turn, answers, self._reading)
+        unavailable = self._unavailable(task.dialect) if answers is not None else None
+        if unavailable is not None:  # first: without an engine nothing else can be said of the turn
+            return replace_status(draft, "engine_unavailable", unavailable)
         if turn.unsupported:
             return replace_status(draft, "unsupported", turn.unsupported)
         if answers is None:
@@ -88,6 +91,16 @@ class Grader:
             result = self._attempt(draft, task, turn, answers, database)
         elapsed = round((time.perf_counter() - started) * 1000, 3)
         return _with(result, elapsed_ms=elapsed, flags=(*result.flags, *flags))
+
+    def _unavailable(self, dialect: Dialect) -> str | None:
+        """Why there is no engine of the dialect; None where there is one, or where it fails to connect."""
+        try:
+            self._engine(dialect)
+        except EngineUnavailableError as error:
+            return str(error)
+        except EngineError:  # met again, and judged, when the turn is played
+            return None
+        return None
 
     def _attempt(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -120,6 +121,15 @@ def test_a_turn_that_is_not_graded_is_skipped_with_its_reason(suite: Suite) -> N
     result.assert_outcomes(passed=4, skipped=1)
     result.stdout.fnmatch_lines(["SKIPPED [[]1[]] tasks/tasks.jsonl:3: reference_error: *22012*"])
     assert suite.summary()["statuses"] == {"graded": 4, "reference_error": 1}
+
+
+def test_a_self_check_of_broken_references_only_does_not_end_with_0(empty_suite: Suite) -> None:
+    task = json.loads(json.dumps(empty_suite.DOUBLE_TASK))
+    task["variants"]["postgres"]["reference"] = "CREATE FUNC;"
+    empty_suite.task(task)
+    result = empty_suite.run("--plsql-predictions=gold")
+    result.assert_outcomes(skipped=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_two_files_with_the_same_task_are_refused(suite: Suite) -> None:

@@ -49,13 +49,17 @@ def test_gold_and_predictions_without_an_oracle_server(folder: Path, pytester: p
     (folder / "out.jsonl").write_text(
         "".join(json.dumps(row | {"dialect": "oracle"}) + "\n" for row in answers)
     )
-    for predictions, expected in (("gold", "unsupported"), ("out.jsonl", "engine_unavailable")):
+    for predictions in ("gold", "out.jsonl"):
         pytester.runpytest_subprocess(
-            "bench/datasets", f"--plsql-predictions={predictions}", "-p", "no:hypothesispytest"
+            "bench/datasets",
+            f"--plsql-predictions={predictions}",
+            "--plsql-oracle=none",
+            "-p",
+            "no:hypothesispytest",
         )
         lines = (folder / "reports" / "results.jsonl").read_text().splitlines()
         statuses = {row["turn_id"]: row["status"] for row in map(json.loads, lines)}
-        assert statuses["MBPP/9001"] == expected
+        assert statuses["MBPP/9001"] == "engine_unavailable"
         assert statuses["orchard-talk-1_q02"] == "engine_unavailable"
         assert len(statuses) == len(MBPP) + len(TALKS) + len(SINGLES)
 
