@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from pytest_plsqlbench.bench.dialect import Dialect
-from pytest_plsqlbench.bench.shard import Shard, parse_shard
-from pytest_plsqlbench.bench.task import UserError
 
 if TYPE_CHECKING:
     import pytest
@@ -138,7 +136,7 @@ class Settings:
     postgres_image: str | None = None
     oracle: str = "auto"
     oracle_image: str | None = None
-    shard: Shard | None = None
+    shard: tuple[int, int] | None = None
     """The part of the turns to grade; None: all, in a run that is not divided."""
 
     @property
@@ -223,13 +221,17 @@ def _switch(given: Given) -> bool:
     return words[value]
 
 
-def _shard(given: Given) -> Shard | None:
+def _shard(given: Given) -> tuple[int, int] | None:
     if given.value is None:
         return None
+    from pytest_plsqlbench.bench.shard import parse_shard  # noqa: PLC0415 (this module is read in every run)
+    from pytest_plsqlbench.bench.task import UserError  # noqa: PLC0415
+
     try:
-        return parse_shard(given.value, os.environ, given.name)
+        shard = parse_shard(given.value, os.environ, given.name)
     except UserError as error:
         raise _usage_error(str(error)) from None
+    return shard.index, shard.count
 
 
 def _usage_error(message: str) -> Exception:

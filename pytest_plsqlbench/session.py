@@ -12,6 +12,7 @@ import pytest
 from pytest_plsqlbench import workers
 from pytest_plsqlbench.bench.comparison import comparator_name
 from pytest_plsqlbench.bench.result import TurnResult
+from pytest_plsqlbench.bench.shard import Shard
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.datasets.dataset import Dataset
 from pytest_plsqlbench.datasets.readers import load_file, reader_of
@@ -27,7 +28,6 @@ from pytest_plsqlbench.sharing import RunFile, describe_part, encode_part
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from pytest_plsqlbench.bench.shard import Shard
     from pytest_plsqlbench.bench.summary import Summary
     from pytest_plsqlbench.bench.task import Task
     from pytest_plsqlbench.grading.run import Run
@@ -133,7 +133,7 @@ class BenchSession:
             lines.append(f"plsqlbench: Oracle server {self._hosts.oracle}")
         lines += [f"plsqlbench: {note}" for note in self._hosts.notes]
         if self.settings.shard is not None:
-            lines.append(f"plsqlbench: shard {self.settings.shard} of the turns")
+            lines.append(f"plsqlbench: shard {Shard(*self.settings.shard)} of the turns")
         return lines
 
     def _handover(self) -> workers.Handover:
@@ -177,7 +177,7 @@ class BenchSession:
         yield
         turns = [item for item in items if isinstance(item, TurnItem)]
         if self.settings.shard is not None and self._usage_error is None:
-            turns = self._divide(items, turns, self.settings.shard)
+            turns = self._divide(items, turns, Shard(*self.settings.shard))
         self.collected = len(turns)
 
     def _divide(self, items: list[pytest.Item], turns: list[TurnItem], shard: Shard) -> list[TurnItem]:
