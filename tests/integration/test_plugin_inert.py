@@ -37,7 +37,7 @@ def test_nothing_heavy_is_imported(suite: Suite) -> None:
 
 def test_other_tests_run_as_always(suite: Suite) -> None:
     suite.pytester.makepyfile("def test_one() -> None: pass")
-    result = suite.run(suite.predict(*suite.right()), "tasks", suite.pytester.path.name and ".")
+    result = suite.run(suite.predict(*suite.right()), ".")
     result.assert_outcomes(passed=5)
 
 
