@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from psycopg.pq.abc import PGresult
 
 from pytest_plsqlbench.bench.observation import Cell, Kind
@@ -71,8 +73,8 @@ class Columns:
         self.reported_bound = reported_bound
         """Whether settings that it does report change that."""
 
-    def rows(self, result: PGresult) -> tuple[list[tuple[Cell, ...]], int]:
-        """The rows as cells, and the number of their bytes."""
+    def rows(self, result: PGresult, most: int = sys.maxsize) -> tuple[list[tuple[Cell, ...]], int]:
+        """The rows as cells, and the number of their bytes; not all of them where these are over ``most``."""
         get = result.get_value
         taken: list[tuple[Cell, ...]] = []
         size = 0
@@ -85,6 +87,8 @@ class Columns:
                     cells.append(None)
                 else:
                     size += len(value)
+                    if size > most:  # given up: not even made into text
+                        return taken, size
                     cells.append((kind, value.decode("utf-8", "replace")))
             taken.append(tuple(cells))
         return taken, size

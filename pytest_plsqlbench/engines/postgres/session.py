@@ -302,7 +302,7 @@ class _Reader:
             columns = self._columns = cells.Columns(result)
             self.setting_bound = self.setting_bound or columns.setting_bound
             self._shown.reported_bound = self._shown.reported_bound or columns.reported_bound
-        taken, size = columns.rows(result)
+        taken, size = columns.rows(result, budget.bytes)
         budget.rows -= len(taken)
         budget.bytes -= size
         if budget.rows < 0 or budget.bytes < 0:
