@@ -261,7 +261,7 @@ def test_a_crash_of_the_server_is_nobodys_verdict_and_passes() -> None:
         )
         with (
             _outsider(server, "crash"),
-            pytest.raises(InfrastructureError, match="failed or restarted|cannot be reached"),
+            pytest.raises(InfrastructureError, match=r"failed or restarted|cannot be reached"),
         ):
             lane.play(play)
         lane.close()
