@@ -14,6 +14,7 @@ from pytest_plsqlbench.bench.comparison import comparator_name
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.shard import Shard
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.closing import Closing, shown_path
 from pytest_plsqlbench.datasets.dataset import Dataset
 from pytest_plsqlbench.datasets.readers import load_file, reader_of
 from pytest_plsqlbench.engines.protocol import EngineError
@@ -21,14 +22,12 @@ from pytest_plsqlbench.grading.answers import extract_answers
 from pytest_plsqlbench.hosts import Hosts
 from pytest_plsqlbench.items import RESULT_ATTRIBUTE, HarnessFault, TaskFile, TurnItem
 from pytest_plsqlbench.options import read_settings
-from pytest_plsqlbench.reporting.store import ResultStore
 from pytest_plsqlbench.selection import Selection
-from pytest_plsqlbench.sharing import RunFile, describe_part, encode_part
+from pytest_plsqlbench.sharing import describe_part, encode_part
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from pytest_plsqlbench.bench.summary import Summary
     from pytest_plsqlbench.bench.task import Task
     from pytest_plsqlbench.grading.run import Run
     from pytest_plsqlbench.options import Settings
@@ -68,7 +67,7 @@ class BenchSession:
         self.settings = settings
         self.is_worker = handover is not None
         self.addresses: tuple[ServerAddress, ...] = handover.addresses if handover else ()
-        self.store = ResultStore(settings.report / "results.jsonl")
+        self._closing = Closing(config, settings)
         self.left_out: Counter[str] = Counter()
         self.collected = 0
         base = config.invocation_params.dir
@@ -79,11 +78,9 @@ class BenchSession:
         self._hosts = Hosts()
         self._no_oracle = handover.no_oracle if handover else ""
         self._tasks: dict[Path, Sequence[Task]] = {}
-        self._run_file = RunFile(settings.report)
         self._part: str | None = None
         self._databases: dict[str, str] = {}
         self._run: Run | None = None
-        self._summary: Summary | None = None
         try:
             self.selection = Selection.of(settings)
         except UserError as error:
@@ -261,24 +258,14 @@ class BenchSession:
             if report.skipped:  # where the task stands, not where we call skip()
                 path, line, _ = item.reportinfo()
                 reason = f"Skipped: {result.status}: {result.reason}"
-                report.longrepr = (self._shown(Path(path)), (line or 0) + 1, reason)
+                report.longrepr = (shown_path(self.config, Path(path)), (line or 0) + 1, reason)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the result of a turn that any process has graded."""
         if self.is_worker:
             return
-        part = getattr(report, workers.PART, None)
-        text = getattr(report, RESULT_ATTRIBUTE, None)
-        try:
-            if part is not None:
-                self._run_file.describe(part)
-            if text is None:
-                return
-            self._run_file.begin()
-            self.store.add(msgspec.json.decode(text, type=TurnResult))
-        except UserError as error:
-            raise pytest.UsageError(str(error)) from None
+        self._closing.keep(report)
 
     def _identify(self, nodeid: str, reason: str) -> TurnResult | None:
         """The infrastructure error of a turn whose worker died; None for items that are not ours."""
@@ -332,26 +319,10 @@ class BenchSession:
         if self._worker_error is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
             return None
-        self._finish_part(session)
-        if self.store.results:
-            from pytest_plsqlbench.reporting.summary import write_summary  # noqa: PLC0415
-
-            results = self.store.finish()
-            self._summary = write_summary(self.settings.report, results, collected=self.collected)
-            counts = self._summary.counts
-            broken = counts.statuses["reference_error"] and not counts.coverage.graded
-            if self.settings.gold and broken and not session.exitstatus:
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a self-check that checked nothing
+        if not self.config.option.collectonly and self._usage_error is None:
+            self._closing.finish_part(session, self._part, self._databases)
+        self._closing.finish(session, collected=self.collected)
         return None
-
-    def _finish_part(self, session: pytest.Session) -> None:
-        """Complete ``run.json``; a part without turns gets its one here."""
-        if self.config.option.collectonly or self._usage_error is not None:
-            return
-        ended = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
-        if self._part is not None and ended:
-            self._run_file.describe(self._part)
-        self._run_file.complete(self._databases)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show metrics, coverage, statuses and categories, and where the files are."""
@@ -364,28 +335,9 @@ class BenchSession:
         if self._worker_error is None and self._usage_error is None:
             for note in self._all_notes():
                 terminalreporter.write_line(f"note: {note}")
-        if self._summary is None:
-            return
-        from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title  # noqa: PLC0415
-
-        terminalreporter.write_sep("=", summary_title(self._summary))
-        files = f"{self._shown(self.store.path)}, summary.json beside it"
-        for line in summary_lines(
-            self._summary,
-            collected=self.collected,
-            left_out=self.left_out,
-            files=files,
-            flags=Counter(flag for result in self.store.results.values() for flag in result.flags),
-        ):
-            terminalreporter.write_line(line)
-        if self._no_oracle and any(result.dialect == "oracle" for result in self.store.results.values()):
-            terminalreporter.write_line(
-                f"no Oracle server: {self._no_oracle}; name one with --plsql-oracle (docs/oracle.md)"
-            )
-
-    def _shown(self, path: Path) -> str:
-        base = self.config.invocation_params.dir
-        return str(path.relative_to(base) if path.is_relative_to(base) else path)
+        self._closing.show(
+            terminalreporter, collected=self.collected, left_out=self.left_out, no_oracle=self._no_oracle
+        )
 
     def pytest_unconfigure(self) -> None:
         """Stop the servers, whatever ended the run."""

@@ -1,0 +1,116 @@
+"""The report folder of a run: results as they come, the summary at the end; in the owning process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from pytest_plsqlbench import workers
+from pytest_plsqlbench.bench.result import TurnResult
+from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.items import RESULT_ATTRIBUTE
+from pytest_plsqlbench.reporting.store import ResultStore
+from pytest_plsqlbench.sharing import RunFile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pytest_plsqlbench.bench.summary import Summary
+    from pytest_plsqlbench.options import Settings
+
+
+class Closing:
+    """Keeps what any process of the run has graded, and adds it up once all of them have ended."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        """Nothing is written before the first result comes.
+
+        Args:
+            config: of the owning process.
+            settings: of the run.
+        """
+        self._config = config
+        self._settings = settings
+        self._store = ResultStore(settings.report / "results.jsonl")
+        self._run_file = RunFile(settings.report)
+        self._summary: Summary | None = None
+
+    def keep(self, report: pytest.TestReport) -> None:
+        """Keep the result that a report carries.
+
+        Raises:
+            pytest.UsageError: the report folder cannot be written.
+        """
+        part = getattr(report, workers.PART, None)
+        text = getattr(report, RESULT_ATTRIBUTE, None)
+        try:
+            if part is not None:
+                self._run_file.describe(part)
+            if text is not None:
+                self._run_file.begin()
+                self._store.add(msgspec.json.decode(text, type=TurnResult))
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    def finish_part(self, session: pytest.Session, part: str | None, databases: Mapping[str, str]) -> None:
+        """Complete ``run.json``; a part without turns gets its one here."""
+        ended = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
+        if part is not None and ended:
+            self._run_file.describe(part)
+        self._run_file.complete(databases)
+
+    def finish(self, session: pytest.Session, *, collected: int) -> None:
+        """Complete the files, and let the exit status say what the results add up to.
+
+        Args:
+            session: whose exit status may change.
+            collected: how many turns the run set out to grade.
+        """
+        if not self._store.results:
+            return
+        from pytest_plsqlbench.reporting.summary import write_summary  # noqa: PLC0415 (only where needed)
+
+        results = self._store.finish()
+        self._summary = write_summary(self._settings.report, results, collected=collected)
+        counts = self._summary.counts
+        broken = counts.statuses["reference_error"] and not counts.coverage.graded
+        if self._settings.gold and broken and not session.exitstatus:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a self-check that checked nothing
+
+    def show(
+        self,
+        reporter: pytest.TerminalReporter,
+        *,
+        collected: int,
+        left_out: Mapping[str, int],
+        no_oracle: str,
+    ) -> None:
+        """Show metrics, coverage, statuses and categories, and where the files are."""
+        if self._summary is None:
+            return
+        from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title  # noqa: PLC0415
+
+        results = self._store.results.values()
+        reporter.write_sep("=", summary_title(self._summary))
+        for line in summary_lines(
+            self._summary,
+            collected=collected,
+            left_out=left_out,
+            files=f"{shown_path(self._config, self._store.path)}, summary.json beside it",
+            flags=Counter(flag for result in results for flag in result.flags),
+        ):
+            reporter.write_line(line)
+        if no_oracle and any(result.dialect == "oracle" for result in results):
+            reporter.write_line(
+                f"no Oracle server: {no_oracle}; name one with --plsql-oracle (docs/oracle.md)"
+            )
+
+
+def shown_path(config: pytest.Config, path: Path) -> str:
+    """A path as the user would write it: from where pytest was started."""
+    base = config.invocation_params.dir
+    return str(path.relative_to(base) if path.is_relative_to(base) else path)
