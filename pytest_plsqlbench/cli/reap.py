@@ -1,43 +1,127 @@
-"""``plsqlbench reap``: removes what dead runs have left on a server."""
+"""``plsqlbench reap``: removes what dead runs have left, here and on servers."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 import click
 
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.cli.doctor import oracle_address
 from pytest_plsqlbench.servers.oracle import DSN_VARIABLE
+from pytest_plsqlbench.servers.reaped import Reaped
+from pytest_plsqlbench.servers.unavailable import ServerUnavailableError
+
+POSTGRES_VARIABLE = "PLSQLBENCH_POSTGRES"
+"""The variable of ``--plsql-postgres``: where it holds a DSN, that server is looked at, too."""
+Look = Callable[[], Reaped]
 
 
-@click.command("reap", help="Drop users and sessions that dead runs have left on a server.")
-@click.option("--oracle", "dsn", metavar="DSN", help=f"Oracle server; default: ${DSN_VARIABLE}.")
-@click.option("--data", is_flag=True, help="Also drop the loaded data, unless a run is alive.")
+@click.command("reap")
+@click.option(
+    "--postgres",
+    metavar="SERVER",
+    help="'embedded': folders and servers on this machine; 'container'; or the DSN of a server.",
+)
+@click.option("--oracle", metavar="SERVER", help="'container', or the DSN of a server.")
+@click.option("--foreign", is_flag=True, help="Also what is of other machines: see that no run lives.")
+@click.option("--data", is_flag=True, help="Also drop the data loaded into Oracle, unless a run is alive.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be dropped.")
-def command(dsn: str | None, data: bool, dry_run: bool) -> None:  # noqa: FBT001 (click passes flags so)
-    """Print one line a user; exit 1 where something could not be dropped."""
-    from pytest_plsqlbench.engines.oracle.engine import default_driver, login_failure, open_admin  # noqa: PLC0415
-    from pytest_plsqlbench.engines.oracle.port import DriverError  # noqa: PLC0415 (heavy)
-    from pytest_plsqlbench.engines.oracle.reaper import reap  # noqa: PLC0415
+def command(postgres: str | None, oracle: str | None, foreign: bool, data: bool, dry_run: bool) -> None:  # noqa: FBT001
+    """Drop what dead runs have left, on this machine or a server.
 
-    text = dsn or os.environ.get(DSN_VARIABLE)
-    if not text:
-        raise UserError(f"name an Oracle server: plsqlbench reap --oracle DSN, or set {DSN_VARIABLE}")
-    admin = open_admin(oracle_address(text), default_driver())
-    try:
-        found = reap(admin, dry_run=dry_run, data=data)
-    except DriverError as error:
-        raise UserError(str(login_failure(error))) from None
-    finally:
-        admin.close()
+    Without --postgres and --oracle: on this machine, and on the servers that the environment names.
+
+    One line for each thing that is dropped or kept. Exit 1 where something could not be dropped, 2 where a
+    server cannot be reached.
+    """
+    everywhere = postgres is None and oracle is None
+    if everywhere:
+        named = os.environ.get(POSTGRES_VARIABLE, "").strip()
+        postgres = None if named in {"", "embedded", "container"} else named
+    if oracle is None and (everywhere or data):
+        oracle = os.environ.get(DSN_VARIABLE, "").strip() or None
+    if data and oracle in {None, "container"}:
+        raise UserError(f"--data drops what is loaded into an Oracle server: name it, or set {DSN_VARIABLE}")
+    looks: list[Look] = []
+    if everywhere or postgres == "embedded":
+        looks.append(lambda: _folders(dry_run=dry_run))
+    if everywhere or "container" in {postgres, oracle}:
+        looks.append(lambda: _containers(foreign=foreign, dry_run=dry_run, needed=not everywhere))
+    if postgres not in {None, "embedded", "container"}:
+        dsn = postgres
+        looks.append(lambda: _postgres(dsn, foreign=foreign, dry_run=dry_run))
+    if oracle not in {None, "container"}:
+        login = oracle
+        looks.append(lambda: _oracle(login, data=data, dry_run=dry_run))
+    found, errors = _look(looks)
+    _tell(found, dry_run=dry_run)
+    if errors:
+        for error in errors[1:]:
+            click.echo(f"plsqlbench: error: {error}", err=True)
+        raise errors[0]
+    sys.exit(1 if found.failed else 0)
+
+
+def _look(looks: list[Look]) -> tuple[Reaped, list[UserError]]:
+    """Look everywhere, though one place cannot be looked at."""
+    found, errors = Reaped(), []
+    for look in looks:
+        try:
+            found.add(look())
+        except UserError as error:
+            errors.append(error)
+    return found, errors
+
+
+def _tell(found: Reaped, *, dry_run: bool) -> None:
     for name in found.dropped:
         click.echo(f"{'would drop' if dry_run else 'dropped'} {name}")
     for name in found.kept:
         click.echo(f"kept {name}: its run is alive")
+    for name in found.unknown:
+        click.echo(f"kept {name}: its run is of another machine, and may be alive (--foreign drops it)")
     for line in found.failed:
         click.echo(f"failed: {line}", err=True)
-    if not (found.dropped or found.kept or found.failed):
+    if found == Reaped():
         click.echo("nothing to drop")
-    sys.exit(1 if found.failed else 0)
+
+
+def _folders(*, dry_run: bool) -> Reaped:
+    from pytest_plsqlbench.servers.rundir import reap  # noqa: PLC0415
+
+    return reap(dry_run=dry_run)
+
+
+def _containers(*, foreign: bool, dry_run: bool, needed: bool) -> Reaped:
+    from pytest_plsqlbench.servers.container_sweep import reap  # noqa: PLC0415 (heavy)
+
+    try:
+        return reap(foreign=foreign, dry_run=dry_run)
+    except ServerUnavailableError as error:
+        if needed:
+            raise
+        click.echo(f"containers were not looked for: {error}", err=True)
+        return Reaped()
+
+
+def _postgres(dsn: str, *, foreign: bool, dry_run: bool) -> Reaped:
+    from pytest_plsqlbench.servers.dsn import reap  # noqa: PLC0415 (heavy)
+
+    return reap(dsn, foreign=foreign, dry_run=dry_run)
+
+
+def _oracle(dsn: str, *, data: bool, dry_run: bool) -> Reaped:
+    from pytest_plsqlbench.engines.oracle.engine import default_driver, login_failure, open_admin  # noqa: PLC0415
+    from pytest_plsqlbench.engines.oracle.port import DriverError  # noqa: PLC0415 (heavy)
+    from pytest_plsqlbench.engines.oracle.reaper import reap  # noqa: PLC0415
+
+    admin = open_admin(oracle_address(dsn), default_driver())
+    try:
+        return reap(admin, dry_run=dry_run, data=data)
+    except DriverError as error:
+        raise UserError(str(login_failure(error))) from None
+    finally:
+        admin.close()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_plsqlbench.servers.daemon import Daemon, faults
+from pytest_plsqlbench.servers.daemon import Daemon, faults, one_line
 from pytest_plsqlbench.servers.owner import Owner
+from pytest_plsqlbench.servers.reaped import Reaped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from docker.models.containers import Container
 
 RUN_LABEL = "plsqlbench.run"
@@ -47,15 +50,50 @@ def sweep(*, foreign: bool = False) -> list[str]:
 
 def sweep_at(daemon: Daemon, *, foreign: bool = False) -> list[str]:
     """As ``sweep``, at a daemon that was reached before; raises what the Docker SDK raises."""
-    removed = []
+    return [
+        str(container.name)
+        for container, dead in _of_runs(daemon)
+        if (dead or (dead is None and foreign)) and remove(container)
+    ]
+
+
+def reap(*, foreign: bool = False, dry_run: bool = False) -> Reaped:
+    """As ``sweep``, telling what was found; ``dry_run``: nothing is removed.
+
+    Raises:
+        ServerUnavailableError: no Docker daemon answers.
+    """
+    from docker.errors import APIError  # noqa: PLC0415
+
+    found = Reaped()
+    daemon = Daemon.connect("leave containers alone")
+    try:
+        with faults("leave containers alone"):
+            for container, dead in _of_runs(daemon):
+                name = f"container {container.name}"
+                if dead is False:
+                    found.kept.append(name)
+                elif dead is None and not foreign:
+                    found.unknown.append(name)
+                elif dry_run:
+                    found.dropped.append(name)
+                else:
+                    try:
+                        found.dropped += [name] if remove(container) else []
+                    except APIError as error:
+                        found.failed.append(f"{name}: {one_line(error)}")
+    finally:
+        daemon.close()
+    return found
+
+
+def _of_runs(daemon: Daemon) -> Iterator[tuple[Container, bool | None]]:
+    """The containers of runs, and whether the run is dead; None: nobody here can say."""
     for container in daemon.client.containers.list(
         all=True, filters={"label": RUN_LABEL}, ignore_removed=True
     ):
         owner = Owner.parse(container.labels.get(OWNER_LABEL, ""))
-        dead = None if owner is None else owner.is_dead()
-        if (dead or (dead is None and foreign)) and remove(container):
-            removed.append(str(container.name))
-    return removed
+        yield container, None if owner is None else owner.is_dead()
 
 
 def remove(container: Container) -> bool:

@@ -11,6 +11,7 @@ from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers import leftovers
 from pytest_plsqlbench.servers.address import ServerAddress
 from pytest_plsqlbench.servers.naming import quoted, run_prefix
+from pytest_plsqlbench.servers.reaped import Reaped
 
 if TYPE_CHECKING:
     import psycopg
@@ -88,6 +89,21 @@ class DsnServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def reap(dsn: str, *, foreign: bool = False, dry_run: bool = False) -> Reaped:
+    """Drop what dead runs have left on an existing server; see ``leftovers.reap``.
+
+    Raises:
+        UserError: the server cannot be reached, or refuses; one line without the password.
+    """
+    import psycopg  # noqa: PLC0415
+
+    try:
+        with psycopg.connect(_conninfo(dsn), autocommit=True) as connection:
+            return leftovers.reap(connection, foreign=foreign, dry_run=dry_run)
+    except psycopg.Error as error:
+        raise UserError(f"PostgreSQL server of the DSN: {_reason(error)}") from None
 
 
 def _conninfo(dsn: str) -> str:

@@ -53,7 +53,8 @@ class Owner(msgspec.Struct, frozen=True):
             return True
         if self.namespace != _namespace():
             return None
-        return _start(self.pid) != self.start
+        start = _start(self.pid)
+        return None if start is None and _hidden(self.pid) else start != self.start
 
 
 def _host() -> str:
@@ -73,6 +74,19 @@ def _namespace() -> str:
         return str(Path("/proc/self/ns/pid").stat().st_ino)
     except OSError:
         return ""
+
+
+def _hidden(pid: int) -> bool:
+    """Whether a process is another user's that the system does not show (``hidepid``)."""
+    if Path(f"/proc/{pid}").exists():
+        return False
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def _start(pid: int) -> str | None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.servers.reaped import Reaped
 
 _MEMORY = Path("/dev/shm")  # noqa: S108  (the memory file system; our folders there are 0700 and unique)
 _MEMORY_NEEDED = 1 << 30
@@ -168,9 +169,27 @@ def _short_folder(name: str) -> Path:
 
 def sweep(bases: Sequence[Path]) -> list[Path]:
     """Remove the folders of runs of this user whose processes are all dead; returns what was removed."""
-    removed = []
+    return [path for path, dead in _visit(bases, dry_run=False) if dead and not path.exists()]
+
+
+def reap(*, dry_run: bool = False) -> Reaped:
+    """As ``sweep``, telling what was found; ``dry_run``: nothing is removed."""
+    found = Reaped()
+    for path, dead in _visit((), dry_run=dry_run):
+        if not dead:
+            found.kept.append(f"folder {path}")
+        elif dry_run or not path.exists():
+            found.dropped.append(f"folder {path}")
+        else:
+            found.failed.append(f"folder {path}: it cannot be removed")
+    return found
+
+
+def _visit(bases: Sequence[Path], *, dry_run: bool) -> Iterator[tuple[Path, bool]]:
+    """The folders of runs of this user, and whether all processes of the run are dead; removes those."""
     for base in dict.fromkeys((*bases, *candidate_bases())):
         for lock_path in _locks(base):
+            path = lock_path.with_name(lock_path.name.removesuffix(".lock"))
             try:
                 lock = os.open(lock_path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
             except OSError:
@@ -179,15 +198,15 @@ def sweep(bases: Sequence[Path]) -> list[Path]:
                 if os.fstat(lock).st_uid != os.geteuid():
                     continue
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path = lock_path.with_name(lock_path.name.removesuffix(".lock"))
-                elsewhere = os.read(lock, 4096).decode(errors="replace").strip()
-                _remove(path, Path(elsewhere) if elsewhere else path)
-                removed.append(path)
+                if not dry_run:
+                    elsewhere = os.read(lock, 4096).decode(errors="replace").strip()
+                    _remove(path, Path(elsewhere) if elsewhere else path)
+                dead = True
             except BlockingIOError:
-                pass
+                dead = False
             finally:
                 os.close(lock)
-    return removed
+            yield path, dead
 
 
 def _locks(base: Path) -> Iterator[Path]:

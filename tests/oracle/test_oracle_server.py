@@ -224,8 +224,6 @@ def test_the_reap_command(server: FakeOracle, monkeypatch: pytest.MonkeyPatch) -
     """One line a user, exit 1 where something stays, a clear line without a server."""
     monkeypatch.delenv("PLSQLBENCH_ORACLE_DSN", raising=False)
     run = CliRunner()
-    result = run.invoke(reap_command, [])
-    assert isinstance(result.exception, UserError)
     result = run.invoke(reap_command, ["--oracle", CONNINFO])
     assert (result.exit_code, result.output) == (0, "nothing to drop\n")
     leave(server, "PLB_A_GW0_C1", "PLB_B_GW0_C1", "PLB_C_GW0_C1")
@@ -235,7 +233,12 @@ def test_the_reap_command(server: FakeOracle, monkeypatch: pytest.MonkeyPatch) -
     result = run.invoke(reap_command, ["--oracle", CONNINFO])
     assert result.exit_code == 1
     assert "dropped PLB_B_GW0_C1" in result.output
-    assert "kept PLB_C_GW0_C1" in result.output
+    assert "kept PLB_C_GW0_C1: its run is alive" in result.output
+    monkeypatch.setenv("PLSQLBENCH_ORACLE_DSN", CONNINFO)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    for arguments in ([], ["--data", "--dry-run"]):
+        assert "kept PLB_C_GW0_C1" in run.invoke(reap_command, arguments).output
+    monkeypatch.delenv("PLSQLBENCH_ORACLE_DSN")
     server.down = True
     result = run.invoke(reap_command, ["--oracle", CONNINFO])
     assert isinstance(result.exception, UserError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import queue
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers import container as container_module
-from pytest_plsqlbench.servers import container_sweep
+from pytest_plsqlbench.servers import container_sweep, leftovers
 from pytest_plsqlbench.servers import daemon as daemon_module
 from pytest_plsqlbench.servers.container import ContainerServer
 from pytest_plsqlbench.servers.container_spec import ContainerSpec, Login, NotYetError, Place, new_password
@@ -27,6 +28,7 @@ from pytest_plsqlbench.servers.daemon import Daemon, daemon_answers, log_tail, o
 from pytest_plsqlbench.servers.oracle_container import READY_LINE, OracleProbe, oracle_spec, services_of
 from pytest_plsqlbench.servers.owner import Owner
 from pytest_plsqlbench.servers.postgres_container import PostgresProbe, postgres_spec
+from pytest_plsqlbench.servers.reaped import Reaped
 from pytest_plsqlbench.servers.unavailable import ServerUnavailableError
 
 # -- no daemon ---------------------------------------------------------------------------------------------
@@ -465,7 +467,7 @@ def test_daemon_that_goes_away_does_not_break_the_end_of_a_run(world: World) -> 
         warden.wait()
 
 
-def test_sweep_takes_other_hosts_containers_only_when_told_to() -> None:
+def test_sweep_takes_other_hosts_containers_only_when_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     mine = Owner.this_process()
     owners = {
         "living": str(mine),
@@ -486,9 +488,18 @@ def test_sweep_takes_other_hosts_containers_only_when_told_to() -> None:
 
     daemon = daemon_with(None)
     daemon.client.containers = SimpleNamespace(list=found)
+    monkeypatch.setattr(Daemon, "connect", lambda _instead: daemon)
+    daemon.close = lambda: None  # type: ignore[method-assign]
+    reaped = Reaped(["container dead"], ["container living"], ["container elsewhere", "container unreadable"])
+    assert container_sweep.reap(dry_run=True) == reaped
+    assert gone == []
     assert sweep_at(daemon) == gone == ["dead"]
+    assert container_sweep.reap() == Reaped([], reaped.kept, reaped.unknown)
     assert sweep_at(daemon, foreign=True) == ["elsewhere", "unreadable"]
     assert sweep_at(daemon, foreign=True) == []
+    gone.clear()
+    assert container_sweep.reap(foreign=True).dropped == [reaped.dropped[0], *reaped.unknown]
+    assert gone == ["dead", "elsewhere", "unreadable"]
 
 
 @pytest.mark.parametrize(("status", "removed"), [(404, False), (409, False)])
@@ -501,14 +512,20 @@ def test_container_that_somebody_else_removes_is_no_fault(status: int, removed: 
     assert container_sweep.remove(SimpleNamespace(remove=remove)) is removed
 
 
-def test_container_that_cannot_be_removed_is_a_fault() -> None:
+def test_container_that_cannot_be_removed_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     from docker.errors import APIError
 
     def remove(**_how: bool) -> None:
-        raise APIError("x", response=SimpleNamespace(status_code=500))
+        raise APIError("x", response=SimpleNamespace(status_code=500), explanation="device is busy")
 
+    container = SimpleNamespace(name="c", labels={}, remove=remove)
     with pytest.raises(APIError):
-        container_sweep.remove(SimpleNamespace(remove=remove))
+        container_sweep.remove(container)
+    daemon = daemon_with(None)
+    daemon.client.containers = SimpleNamespace(list=lambda **_wanted: [container])
+    daemon.close = lambda: None  # type: ignore[method-assign]
+    monkeypatch.setattr(Daemon, "connect", lambda _instead: daemon)
+    assert container_sweep.reap(foreign=True) == Reaped(failed=["container c: device is busy"])
 
 
 # -- Oracle --------------------------------------------------------------------------------------------------
@@ -651,6 +668,24 @@ def test_owner_of_an_earlier_boot_is_dead_and_of_another_host_or_namespace_unkno
     assert Owner(mine.host, "00000000", mine.namespace, mine.pid, mine.start).is_dead() is True
     assert Owner("other", mine.boot, mine.namespace, mine.pid, mine.start).is_dead() is None
     assert Owner(mine.host, mine.boot, "1", mine.pid, mine.start).is_dead() is None
+
+
+def test_owner_whom_the_system_hides_is_not_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ``hidepid`` the processes of other users have no entry, but may not be signalled either."""
+    mine = Owner.this_process()
+    other = Owner(mine.host, mine.boot, mine.namespace, 2**22 + 1, "17")
+    assert other.is_dead() is True
+
+    def refuse(_pid: int, _signal: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", refuse)
+    assert other.is_dead() is None
+    mark = {"machine": leftovers._machine(), "namespace": leftovers._namespace(), "pid": 2**22 + 1}
+    assert leftovers.dead(json.dumps({**mark, "started": "17"})) is False
+    monkeypatch.undo()
+    assert leftovers.dead(json.dumps({**mark, "started": "17"})) is True
+    assert leftovers.dead(json.dumps(mark)) is None
 
 
 @pytest.mark.parametrize("text", ["", "a:b:c", "a:b:c:d:e", "a:b:c:1:e:f"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from pytest_plsqlbench.engines.oracle import provisioning as sql
 from pytest_plsqlbench.engines.oracle.admin import Admin, drop_user
@@ -11,17 +10,7 @@ from pytest_plsqlbench.engines.oracle.facts import NOT_THERE, one_line
 from pytest_plsqlbench.engines.oracle.names import CONTROL, PREFIX, keep_name, program_name
 from pytest_plsqlbench.engines.oracle.port import DriverError
 from pytest_plsqlbench.engines.oracle.register import Register
-
-
-@dataclass(slots=True)
-class Reaped:
-    """What was found."""
-
-    dropped: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    """Users of runs that are alive."""
-    failed: list[str] = field(default_factory=list)
-    """One line each: what and why."""
+from pytest_plsqlbench.servers.reaped import Reaped
 
 
 def reap(admin: Admin, *, dry_run: bool = False, data: bool = False, only_run: str | None = None) -> Reaped:

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from pytest_plsqlbench.cli.reap import command as reap
 from pytest_plsqlbench.servers import container_sweep
 from pytest_plsqlbench.servers.container_sweep import OWNER_LABEL, RUN_LABEL, sweep
 from pytest_plsqlbench.servers.owner import Owner
@@ -216,6 +218,10 @@ def test_leftovers_of_dead_runs_are_swept_and_others_stay(image: str, ours: Ours
         for name, owner in owners.items()
     }
     try:
+        shown = CliRunner().invoke(reap, ["--postgres", "container", "--dry-run"]).output
+        assert "would drop container plsqlbench-test-dead\n" in shown
+        assert "kept container plsqlbench-test-living: its run is alive\n" in shown
+        assert "kept container plsqlbench-test-elsewhere: its run is of another machine" in shown
         assert sweep() == ["plsqlbench-test-dead"]
         assert {container.name for container in ours()} == {
             f"plsqlbench-test-{name}" for name in ("living", "elsewhere", "unreadable")
