@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from pytest_plsqlbench.bench.limits import Limits
 from pytest_plsqlbench.servers.oracle import resolve_oracle, start_oracle
 from pytest_plsqlbench.servers.unavailable import ServerUnavailableError
 
@@ -61,11 +62,18 @@ class Hosts:
             UserError, EngineUnavailableError: a server that was named cannot be had.
         """
         if selection.may_run("postgres"):
-            from pytest_plsqlbench.servers.postgres import start_postgres  # noqa: PLC0415 (drivers: if needed)
+            from pytest_plsqlbench.servers.postgres import start_postgres, unenforced  # noqa: PLC0415 (if needed)
 
-            self._servers.append(
-                start_postgres(settings.postgres, image=settings.postgres_image, notify=notify)
+            limits = Limits(**settings.limits)
+            server = start_postgres(
+                settings.postgres,
+                image=settings.postgres_image,
+                notify=notify,
+                memory=limits.server_memory,
             )
+            self._servers.append(server)
+            if names := unenforced(server.address):
+                self.notes += (f"limits that nothing enforces on this PostgreSQL server: {', '.join(names)}",)
         if selection.may_run("oracle"):
             self._start_oracle(settings, named=selection.names("oracle"), notify=notify)
 
@@ -88,7 +96,7 @@ class Hosts:
             return
         self._servers.append(server)
         self._at_hand.add("oracle")
-        self.notes = _advice(server.address)
+        self.notes += _advice(server.address)
 
     @staticmethod
     def _reach_oracle(settings: Settings, resolved: Resolved, pull: Pull, notify: Notify) -> StartedServer:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -30,6 +31,11 @@ class Option:
     choices: tuple[str, ...] | None = None
     default: str | None = None
     flag: bool = False
+    repeat: str | None = None
+    """May be given several times; a regular expression for what stands between values in the environment.
+
+    In the ini file each line is a value. Names there are plurals: ``plsql_limits``, ``PLSQLBENCH_LIMITS``.
+    """
 
     @property
     def cli(self) -> str:
@@ -39,12 +45,12 @@ class Option:
     @property
     def dest(self) -> str:
         """Name in ``config.option`` and in the ini file."""
-        return f"plsql_{self.name.replace('-', '_')}"
+        return f"plsql_{self.name.replace('-', '_')}{'s' if self.repeat else ''}"
 
     @property
     def env(self) -> str:
         """Name of the environment variable."""
-        return f"PLSQLBENCH_{self.name.replace('-', '_').upper()}"
+        return f"PLSQLBENCH_{self.name.replace('-', '_').upper()}{'S' if self.repeat else ''}"
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -90,6 +96,13 @@ OPTIONS: tuple[Option, ...] = (
         "times what the reference took",
         metavar="SECONDS",
         default="10",
+    ),
+    Option(
+        "limit",
+        "limit of a graded program, repeatable: output_bytes, output_lines, rows, result_bytes, "
+        "server_memory, temp_files, disk, sessions; sizes as 64MB",
+        metavar="NAME=VALUE",
+        repeat=r"[\s,]+",
     ),
     Option(
         "compare",
@@ -138,6 +151,8 @@ class Settings:
     oracle_image: str | None = None
     shard: tuple[int, int] | None = None
     """The part of the turns to grade; None: all, in a run that is not divided."""
+    limits: dict[str, int] = field(default_factory=dict)
+    """Limits that were given, by name; for ``bench.limits.Limits``."""
 
     @property
     def gold(self) -> bool:
@@ -155,8 +170,14 @@ def add_options(parser: pytest.Parser) -> None:
         elif option.choices:
             group.addoption(option.cli, dest=option.dest, choices=option.choices, default=None, help=text)
         else:
-            group.addoption(option.cli, dest=option.dest, metavar=option.metavar, default=None, help=text)
-        parser.addini(option.dest, option.help, type="string", default="")
+            action = "append" if option.repeat else "store"
+            group.addoption(
+                option.cli, dest=option.dest, metavar=option.metavar, action=action, default=None, help=text
+            )
+        if option.repeat:
+            parser.addini(option.dest, option.help, type="linelist", default=[])
+        else:
+            parser.addini(option.dest, option.help, type="string", default="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +208,19 @@ def _lookup(config: pytest.Config, option: Option) -> Given:
     if value and config.inipath is not None:
         return Given(str(value), f"{option.dest} in {config.inipath.name}", config.inipath.parent)
     return Given(option.default, option.cli, here)
+
+
+def _lookup_all(config: pytest.Config, option: Option) -> list[Given]:
+    """All values of a repeatable option, from the weakest place (ini file) to the strongest."""
+    assert option.repeat is not None
+    here = config.invocation_params.dir
+    found: list[Given] = []
+    if config.inipath is not None:
+        name = f"{option.dest} in {config.inipath.name}"
+        found += [Given(value, name, config.inipath.parent) for value in config.getini(option.dest)]
+    values = re.split(option.repeat, os.environ.get(option.env, ""))
+    found += [Given(value, f"environment variable {option.env}", here) for value in values if value]
+    return found + [Given(value, option.cli, here) for value in config.getoption(option.dest) or ()]
 
 
 def is_active(config: pytest.Config) -> bool:
@@ -234,6 +268,22 @@ def _shard(given: Given) -> tuple[int, int] | None:
     return shard.index, shard.count
 
 
+def _limits(found: list[Given]) -> dict[str, int]:
+    """Limits by name; where one is given in several places, or twice, the last one counts."""
+    if not found:
+        return {}
+    from pytest_plsqlbench.bench.limits import parse_limit  # noqa: PLC0415 (this module is read in every run)
+
+    limits: dict[str, int] = {}
+    for given in found:
+        try:
+            name, value = parse_limit(given.value or "")
+        except ValueError as error:
+            raise _usage_error(f"{given.name}: {error}") from None
+        limits[name] = value
+    return limits
+
+
 def _usage_error(message: str) -> Exception:
     import pytest  # noqa: PLC0415 (this module is read by tools that never load pytest)
 
@@ -273,8 +323,11 @@ def read_settings(config: pytest.Config) -> Settings:
     Raises:
         pytest.UsageError: a value is not acceptable; the message names where it was given.
     """
-    given = {option.name: _lookup(config, option) for option in OPTIONS}
+    given = {option.name: _lookup(config, option) for option in OPTIONS if not option.repeat}
+    repeated = {option.name: _lookup_all(config, option) for option in OPTIONS if option.repeat}
     for option in OPTIONS:
+        if option.repeat:
+            continue
         value = given[option.name].value
         if value is not None and option.choices and value not in option.choices:
             choices = ", ".join(option.choices)
@@ -291,6 +344,7 @@ def read_settings(config: pytest.Config) -> Settings:
         oracle=given["oracle"].value or "auto",
         oracle_image=given["oracle-image"].value or None,
         shard=_shard(given["shard"]),
+        limits=_limits(repeated["limit"]),
     )
 
 

@@ -220,6 +220,7 @@ class BenchSession:
                 self.addresses,
                 self._worker_name,
                 self._no_oracle,
+                self.settings.limits,
             )
         try:
             done: tuple[str, ...] = ()

@@ -46,6 +46,7 @@ def describe_part(
             "dialect": "+".join(sorted(settings.dialects)) if settings.dialects else None,
             "extract": settings.extract,
             "timeout": settings.timeout,
+            **{f"limit.{name}": value for name, value in sorted(settings.limits.items())},
         },
         left_out=left_out,
     )

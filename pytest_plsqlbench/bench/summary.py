@@ -60,6 +60,13 @@ class ReadingGap(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
 
 
+class Timeouts(msgspec.Struct, frozen=True, kw_only=True):
+    """What ran into the time limit: failures, counted apart."""
+
+    tests: int = 0
+    turns: int = 0
+
+
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """What a subset, or all of them, holds."""
 
@@ -74,6 +81,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """Failed as published; would pass if only formatting were ignored."""
     strict_only: ReadingGap
     """Passed as published; fails when strict."""
+    timeouts: Timeouts = Timeouts()
     episodes: int = 0
     episodes_excluded: int = 0
     """Episodes with a turn that is neither graded nor missing: left out of the episode metrics."""
@@ -188,6 +196,7 @@ def _counts(rows: Sequence[TurnResult]) -> Counts:
         categories=_categories(rows),
         formatting_only=_gap(rows, "normalized", "published"),
         strict_only=_gap(rows, "published", "strict"),
+        timeouts=_timeouts(rows),
         episodes=len(episodes),
         episodes_excluded=sum(not episode.judged for episode in complete),
         episodes_incomplete=len(episodes) - len(complete),
@@ -209,6 +218,15 @@ def _categories(rows: Iterable[TurnResult]) -> tuple[CategoryCount, ...]:
         CategoryCount(category=kind[0], subcategory=kind[1], tests=tests[kind], turns=turns[kind])
         for kind in sorted(tests, key=lambda kind: (-tests[kind], kind))
     )
+
+
+def _timeouts(rows: Iterable[TurnResult]) -> Timeouts:
+    counts = [
+        sum(test.verdict == "failed" and test.subcategory == "time_limit" for test in row.tests)
+        for row in rows
+        if row.status == "graded"
+    ]
+    return Timeouts(tests=sum(counts), turns=sum(count > 0 for count in counts))
 
 
 def _gap(rows: Iterable[TurnResult], passing: Reading, failing: Reading) -> ReadingGap:
@@ -233,6 +251,7 @@ __all__ = [
     "ReadingGap",
     "ReadingScores",
     "Summary",
+    "Timeouts",
     "deciding_reading",
     "summarize",
 ]

@@ -6,26 +6,26 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from pytest_plsqlbench.bench.database import Database
+from pytest_plsqlbench.bench.limits import Limits
 from pytest_plsqlbench.bench.observation import CallObservation, Observation
 from pytest_plsqlbench.bench.result import EngineInfo
 from pytest_plsqlbench.bench.task import Test
 
 Side = Literal["candidate", "reference"]
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds of one play, enforced from outside the graded session.
-
-    Times are in seconds, sizes in bytes. The source of the defaults is docs/security.md.
-    """
-
-    time: float = 10.0
-    """Per test, and per program while it is installed."""
-    output_bytes: int = 1_000_000
-    output_lines: int = 20_000
-    rows: int = 50_000
-    result_bytes: int = 32_000_000
+__all__ = [
+    "DatabaseLoadError",
+    "Engine",
+    "EngineError",
+    "EngineUnavailableError",
+    "InfrastructureError",
+    "Lane",
+    "Limits",
+    "Play",
+    "Played",
+    "Side",
+    "UnsupportedError",
+]
 
 
 @dataclass(frozen=True, slots=True)

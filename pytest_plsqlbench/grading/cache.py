@@ -29,7 +29,7 @@ def content_key(*parts: Any) -> str:
 
 def limits_part(limits: Limits) -> Sequence[Any]:
     """The part of a key that stands for the limits: what bounds what can be observed."""
-    return (limits.output_bytes, limits.output_lines, limits.rows, limits.result_bytes)
+    return limits.part()
 
 
 class ReferenceCache:

@@ -13,7 +13,7 @@ from pytest_plsqlbench.grading.grader import Grader, draft_result, replace_statu
 from pytest_plsqlbench.grading.reference import ReferenceBook
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_plsqlbench.bench.database import Database
     from pytest_plsqlbench.bench.result import TurnResult
@@ -37,6 +37,7 @@ class Run:
         addresses: Sequence[ServerAddress],
         worker: str,
         no_oracle: str = "",
+        limits: Mapping[str, int] | None = None,
     ) -> None:
         """Take note of everything; nothing is connected yet.
 
@@ -46,14 +47,15 @@ class Run:
             addresses: servers of the run, at most one a dialect.
             worker: name of this process among those of the run.
             no_oracle: why there is no Oracle server, for the results of its turns.
+            limits: limits other than the default ones, by name.
         """
         self._addresses = {address.dialect: address for address in addresses}
         self._no_oracle = no_oracle
         self._engines: dict[Dialect, Engine] = {}
         self._databases: dict[tuple[int, str, Dialect], Database | DatabaseLoadError | None] = {}
-        limits = Limits(time=timeout)
-        book = ReferenceBook(ReferenceCache(cache_root() / "references"), limits)
-        self._grader = Grader(self._engine, book, worker=worker, reading=reading, limits=limits)
+        self._limits = Limits(time=timeout, **(limits or {}))
+        book = ReferenceBook(ReferenceCache(cache_root() / "references"), self._limits)
+        self._grader = Grader(self._engine, book, worker=worker, reading=reading, limits=self._limits)
 
     def grade(self, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset) -> TurnResult:
         """Grade one turn."""
@@ -96,11 +98,11 @@ class Run:
             if address is None:
                 reason = f": {self._no_oracle}" if dialect == "oracle" and self._no_oracle else " in this run"
                 raise EngineUnavailableError(f"no {TITLES[dialect]} server{reason}")
-            self._engines[dialect] = _open(address)
+            self._engines[dialect] = _open(address, self._limits)
         return self._engines[dialect]
 
 
-def _open(address: ServerAddress) -> Engine:
+def _open(address: ServerAddress, limits: Limits) -> Engine:
     """The engine of a server's dialect; its driver loads here."""
     if address.dialect == "oracle":
         from pytest_plsqlbench.engines.oracle.engine import OracleEngine  # noqa: PLC0415
@@ -108,7 +110,7 @@ def _open(address: ServerAddress) -> Engine:
         return OracleEngine(address)
     from pytest_plsqlbench.engines.postgres.engine import PostgresEngine  # noqa: PLC0415
 
-    return PostgresEngine(address)
+    return PostgresEngine(address, limits)
 
 
 def lost_turn(task: Task, turn: Turn, answers: Answers | None, reading: Reading, reason: str) -> TurnResult:

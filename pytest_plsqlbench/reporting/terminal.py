@@ -71,6 +71,9 @@ def summary_lines(
         yield f"incomplete: {turns} of {collected} turns were graded before the run ended"
     yield from _status_lines(summary)
     yield from _category_lines(summary)
+    late = summary.counts.timeouts
+    if late.tests:
+        yield f"timeouts: {_count(late.tests, 'test')}, {_count(late.turns, 'turn')}"
     gap = summary.counts.formatting_only
     if gap.tests:
         gained = f"{_count(gap.tests, 'test')}, {_count(gap.turns, 'turn')}"

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from pytest_plsqlbench.bench.limits import DEFAULTS
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers import datadir
 from pytest_plsqlbench.servers.account import binaries_for, server_account
@@ -21,7 +22,7 @@ from pytest_plsqlbench.servers.address import ServerAddress
 from pytest_plsqlbench.servers.naming import owner_role, quoted
 from pytest_plsqlbench.servers.rundir import RunDirectory
 
-PROCESS_MEMORY = 1 << 30
+PROCESS_MEMORY = DEFAULTS.server_memory
 """Address space of each server process, in bytes: a program that wants more gets "out of memory" (53200)."""
 
 _START_SECONDS = 60.0

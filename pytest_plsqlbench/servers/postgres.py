@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_plsqlbench.bench.limits import DEFAULTS
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers.started import StartedServer
 
 if TYPE_CHECKING:
+    from pytest_plsqlbench.servers.address import ServerAddress
     from pytest_plsqlbench.servers.daemon import Notify, Pull
 
 
 def start_postgres(
-    spec: str, *, image: str | None = None, pull: Pull = "missing", notify: Notify | None = None
+    spec: str,
+    *,
+    image: str | None = None,
+    pull: Pull = "missing",
+    notify: Notify | None = None,
+    memory: int = DEFAULTS.server_memory,
 ) -> StartedServer:
     """Start or reach the server that ``spec`` names.
 
@@ -22,6 +29,7 @@ def start_postgres(
         image: of the container; None: the official one.
         pull: whether a missing image may be pulled.
         notify: is told about the progress of a container's start, a line at a time.
+        memory: limit of each server process, in bytes; nothing can limit an existing server.
 
     Raises:
         UserError: the server cannot be had; one line that says why and what to do, without passwords.
@@ -30,11 +38,11 @@ def start_postgres(
     if spec == "embedded":
         from pytest_plsqlbench.servers.embedded import EmbeddedServer  # noqa: PLC0415
 
-        return EmbeddedServer.start()
+        return EmbeddedServer.start(memory=memory)
     if spec == "container":
         from pytest_plsqlbench.servers.postgres_container import IMAGE, start_postgres_container  # noqa: PLC0415
 
-        return start_postgres_container(image or IMAGE, pull=pull, notify=notify)
+        return start_postgres_container(image or IMAGE, pull=pull, notify=notify, process_memory=memory)
     if "=" in spec or spec.startswith(("postgres://", "postgresql://")):
         from pytest_plsqlbench.servers.dsn import DsnServer  # noqa: PLC0415
 
@@ -44,3 +52,10 @@ def start_postgres(
         f"no such PostgreSQL server{named}: say 'embedded' or 'container', or give a DSN such as"
         " postgresql://user:password@host:5432/postgres"
     )
+
+
+def unenforced(address: ServerAddress) -> tuple[str, ...]:
+    """Names of the limits that cannot be enforced on a server, for the report header."""
+    if address.kind != "dsn":
+        return ()
+    return ("server_memory",) if address.superuser else ("server_memory", "temp_files")

@@ -39,6 +39,7 @@ def start_postgres_container(
     notify: Notify | None = None,
     seconds: float = START_SECONDS,
     memory: int = _MEMORY,
+    process_memory: int = PROCESS_MEMORY,
 ) -> ContainerServer:
     """Start a PostgreSQL server in a container of its own.
 
@@ -47,18 +48,22 @@ def start_postgres_container(
         pull: whether a missing image may be pulled.
         notify: is told about progress, a line at a time.
         seconds: how long the database may take to answer.
-        memory: limit of the container, in bytes, its files in memory included.
+        memory: limit of the container, in bytes, its files in memory included; raised where one process
+            may use more than a quarter of it.
+        process_memory: limit of each server process, in bytes.
 
     Raises:
         ServerUnavailableError: it cannot be had; one line says why and what to do.
     """
     password = new_password()
-    spec = postgres_spec(image, password, memory)
+    spec = postgres_spec(image, password, max(memory, 4 * process_memory), process_memory)
     probe = PostgresProbe(password, spec.run_id)
     return ContainerServer.start(spec, probe, seconds=seconds, pull=pull, notify=notify)
 
 
-def postgres_spec(image: str, password: str, memory: int = _MEMORY) -> ContainerSpec:
+def postgres_spec(
+    image: str, password: str, memory: int = _MEMORY, process_memory: int = PROCESS_MEMORY
+) -> ContainerSpec:
     """What to start."""
     from docker.types import LogConfig, Ulimit  # noqa: PLC0415 (loads with the first container)
 
@@ -84,7 +89,7 @@ def postgres_spec(image: str, password: str, memory: int = _MEMORY) -> Container
         host_settings={
             "shm_size": 256 << 20,
             "pids_limit": 2000,
-            "ulimits": [Ulimit(name="data", soft=PROCESS_MEMORY, hard=PROCESS_MEMORY)],
+            "ulimits": [Ulimit(name="data", soft=process_memory, hard=process_memory)],
             "cap_drop": ["ALL"],
             "cap_add": ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"],  # to become another user
             "security_opt": ["no-new-privileges"],

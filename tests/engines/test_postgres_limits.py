@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import signal
 import subprocess
@@ -14,9 +15,10 @@ import psycopg
 import pytest
 
 from pytest_plsqlbench.bench.database import Database
+from pytest_plsqlbench.bench.limits import BOUNDS
 from pytest_plsqlbench.bench.observation import CallObservation
 from pytest_plsqlbench.bench.task import Comparison, Test
-from pytest_plsqlbench.engines.postgres import PostgresEngine, copies
+from pytest_plsqlbench.engines.postgres import PostgresEngine
 from pytest_plsqlbench.engines.protocol import InfrastructureError, Limits, Play, Played
 from pytest_plsqlbench.servers.embedded import EmbeddedServer
 
@@ -178,30 +180,60 @@ def test_recursion_is_an_ordinary_error(play: Player) -> None:
     assert (call.error.code, call.limit) == ("54001", None)
 
 
-@pytest.mark.usefixtures("healthy")
-def test_growth_on_disk_is_bounded(play: Player, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copies, "DISK_GROWTH", 8 << 20)
+@contextlib.contextmanager
+def limited(server: EmbeddedServer, **limits: int) -> Iterator[Player]:
+    """Plays on a lane with other limits."""
+    engine = PostgresEngine(server.address, Limits(**limits))
+    lane = engine.lane("limited")
+    try:
+        yield lambda text: lane.play(Play("candidate", (), (check(text),), None, Limits(time=60)))
+    finally:
+        lane.close()
+        engine.close()
+
+
+def test_growth_on_disk_is_bounded(server: EmbeddedServer) -> None:
     text = (
         "CREATE TABLE big (t text); DO $$ BEGIN LOOP INSERT INTO big SELECT repeat('x', 1000)"
         " FROM generate_series(1, 1000); END LOOP; END $$"
     )
-    assert only(play(tests=(check(text),), limits=Limits(time=60))).limit == "disk_limit"
+    with limited(server, disk=8 << 20) as play:
+        assert only(play(text)).limit == "disk_limit"
+        assert only(play("SELECT 1")).limit is None
 
 
-@pytest.mark.usefixtures("healthy")
-def test_temporary_files_are_bounded(play: Player, server: EmbeddedServer) -> None:
-    with psycopg.connect(server.address.conninfo, autocommit=True) as connection:
-        connection.execute("ALTER SYSTEM SET temp_file_limit = '10MB'")
-        connection.execute("SELECT pg_reload_conf(), pg_sleep(0.2)")
-    try:
-        text = "SELECT count(*) FROM (SELECT g FROM generate_series(1, 3000000) g ORDER BY md5(g::text)) x"
-        call = only(play(tests=(check(text),), limits=Limits(time=60)))
+def test_temporary_files_are_bounded(server: EmbeddedServer) -> None:
+    text = "SELECT count(*) FROM (SELECT g FROM generate_series(1, 3000000) g ORDER BY md5(g::text)) x"
+    with limited(server, temp_files=10 << 20) as play:
+        call = only(play(text))
         assert call.error is not None
         assert (call.error.code, call.limit) == ("53400", "temp_limit")
-    finally:
-        with psycopg.connect(server.address.conninfo, autocommit=True) as connection:
-            connection.execute("ALTER SYSTEM RESET temp_file_limit")
-            connection.execute("SELECT pg_reload_conf()")
+        assert only(play("SELECT 1")).limit is None
+
+
+def test_a_program_cannot_lift_the_limit_of_temporary_files(server: EmbeddedServer) -> None:
+    text = "DO $$ BEGIN EXECUTE format('ALTER ROLE %I RESET ALL', session_user); END $$; COMMIT; BEGIN"
+    with limited(server, temp_files=10 << 20) as play:
+        play(text)
+        shown = only(play("SHOW temp_file_limit"))
+        assert shown.results[0].rows == ((("text", "10MB"),),)
+
+
+def test_sessions_of_a_role_are_bounded(server: EmbeddedServer) -> None:
+    with limited(server, sessions=9), psycopg.connect(server.address.conninfo) as connection:
+        rows = connection.execute(
+            "SELECT rolconnlimit FROM pg_roles WHERE rolname LIKE %s", ("%_limited\\__",)
+        ).fetchall()
+    assert rows == [(9,), (9,)]
+
+
+def test_memory_of_a_server_process_is_bounded() -> None:
+    text = "SELECT length(repeat('x', 300000000))"
+    with EmbeddedServer.start(memory=BOUNDS["server_memory"].least) as server, limited(server) as play:
+        call = only(play(text))
+        assert call.error is not None
+        assert (call.error.code, call.limit) == ("53200", "memory_limit")
+        assert only(play("SELECT 1")).limit is None
 
 
 def _victims(server: EmbeddedServer, worker: str) -> list[int]:

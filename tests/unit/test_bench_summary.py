@@ -128,6 +128,14 @@ def test_a_turn_that_only_a_strict_test_fails() -> None:
     assert summary.categories == ()
 
 
+def test_timeouts_are_counted_apart() -> None:
+    late = TestResult(name="late", verdict="failed", category="limit", subcategory="time_limit")
+    full = TestResult(name="full", verdict="failed", category="limit", subcategory="row_limit")
+    counts = summarize([turn("t1", PASS, late, late), turn("t2", full), turn("t3", late)]).counts
+    assert (counts.timeouts.tests, counts.timeouts.turns) == (3, 2)
+    assert summarize([turn("t1", PASS)]).counts.timeouts.tests == 0
+
+
 def test_who_and_what() -> None:
     summary = summarize(ROWS)
     assert (summary.model, summary.models, summary.comparator) == ("m", ("m",), "published/1")

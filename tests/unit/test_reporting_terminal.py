@@ -50,6 +50,13 @@ def lines(*results: TurnResult, collected: int | None = None, **left_out: int) -
     )
 
 
+def test_timeouts_have_a_line_where_there_are_any() -> None:
+    late = {"name": "late", "verdict": "failed", "category": "limit", "subcategory": "time_limit"}
+    text = lines(result("a", "functions", 0, 2, tests=[late, late]), result("b", "functions", 1, 1))
+    assert "timeouts: 2 tests, 1 turn" in text
+    assert not [line for line in lines(result("b", "functions", 1, 1)) if "timeouts" in line]
+
+
 def test_the_table_holds_metrics_coverage_and_an_overall_row() -> None:
     text = lines(
         result("a", "functions", 1, 2),

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.template import Template
 
 SIDES: tuple[Side, ...] = ("candidate", "reference")
-DISK_GROWTH = 512 << 20
-"""Bytes that one play may add to its database before its session is killed."""
 _MOST_BLOAT = 48 << 20
-_LOGINS = 16
 _ROLE = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"
 
 
@@ -49,8 +46,9 @@ class Copy:
 class Copies:
     """Makes and drops the databases of one lane, and logs its two roles in to them."""
 
-    def __init__(self, admin: Admin, worker: str) -> None:
+    def __init__(self, admin: Admin, worker: str, limits: Limits) -> None:
         self._admin = admin
+        self._limits = limits
         self._worker = worker
         self._run_id = admin.address.run_id
         self._passwords = admin.address.kind != "embedded"
@@ -65,7 +63,7 @@ class Copies:
         for side in SIDES:
             role = self._role(side)
             try:
-                self._admin.execute(f"CREATE ROLE {role} {_ROLE} CONNECTION LIMIT {_LOGINS}")
+                self._admin.execute(f"CREATE ROLE {role} {_ROLE} CONNECTION LIMIT {self._limits.sessions:d}")
                 if not self._admin.address.superuser:
                     self._admin.execute(membership(role, self._admin.server_version))
             except psycopg.errors.DuplicateObject:
@@ -131,14 +129,17 @@ class Copies:
             "application_name": "plsqlbench",
         }
         # a role may change its own settings and password
-        self._admin.execute(f"ALTER ROLE {role} RESET ALL")
+        reset = f"ALTER ROLE {role} RESET ALL"
+        if self._admin.address.superuser:
+            reset += f"; ALTER ROLE {role} SET temp_file_limit = '{self._limits.temp_files >> 10:d}kB'"
+        self._admin.execute(reset)
         if self._passwords:
             parameters["password"] = secrets.token_urlsafe(24)
             self._admin.execute(f"ALTER ROLE {role} PASSWORD '{parameters['password']}'")
         conninfo = make_conninfo(self._admin.address.conninfo, **parameters)
 
         def tick() -> str | None:
-            return "disk_limit" if self._size(copy) > copy.size + DISK_GROWTH else None
+            return "disk_limit" if self._size(copy) > copy.size + self._limits.disk else None
 
         return Session(self._admin, conninfo, tick)
 

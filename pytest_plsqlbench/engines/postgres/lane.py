@@ -17,7 +17,7 @@ from pytest_plsqlbench.engines.protocol import InfrastructureError
 if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.admin import Admin
     from pytest_plsqlbench.engines.postgres.template import Template, Templates
-    from pytest_plsqlbench.engines.protocol import Play, Played
+    from pytest_plsqlbench.engines.protocol import Limits, Play, Played
 
 _MOST_COPIES = 4
 """Databases that a lane keeps open at a time; the least recently used goes."""
@@ -28,9 +28,9 @@ _PLAYS_PER_SESSION = 100
 class PostgresLane:
     """Private databases and two login roles of one worker."""
 
-    def __init__(self, admin: Admin, templates: Templates, worker: str) -> None:
+    def __init__(self, admin: Admin, templates: Templates, worker: str, limits: Limits) -> None:
         self._templates = templates
-        self._copies = Copies(admin, worker)
+        self._copies = Copies(admin, worker, limits)
         self._kept: OrderedDict[str, Copy] = OrderedDict()
 
     def play(self, play: Play) -> Played:
