@@ -11,8 +11,9 @@ import pytest
 from pytest_plsqlbench import workers
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.items import RESULT_ATTRIBUTE
+from pytest_plsqlbench.items import RESULT_ATTRIBUTE, TEXT_ATTRIBUTE
 from pytest_plsqlbench.reporting.store import ResultStore
+from pytest_plsqlbench.reporting.texts import TEXTS_FILE, TextStore
 from pytest_plsqlbench.sharing import RunFile
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Closing:
         self._config = config
         self._settings = settings
         self._store = ResultStore(settings.report / "results.jsonl")
+        self._texts = TextStore(settings.report / TEXTS_FILE)
         self._run_file = RunFile(settings.report)
         self._summary: Summary | None = None
 
@@ -53,6 +55,8 @@ class Closing:
             if text is not None:
                 self._run_file.begin()
                 self._store.add(msgspec.json.decode(text, type=TurnResult))
+            if (texts := getattr(report, TEXT_ATTRIBUTE, None)) is not None:
+                self._texts.add(texts)
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
 
@@ -75,6 +79,7 @@ class Closing:
         from pytest_plsqlbench.reporting.summary import write_summary  # noqa: PLC0415 (only where needed)
 
         results = self._store.finish()
+        self._texts.finish()
         self._summary = write_summary(self._settings.report, results, collected=collected)
         counts = self._summary.counts
         broken = counts.statuses["reference_error"] and not counts.coverage.graded

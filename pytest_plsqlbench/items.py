@@ -11,6 +11,7 @@ from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.shard import TurnKey
 from pytest_plsqlbench.reporting.failure import failure_text
 from pytest_plsqlbench.reporting.properties import junit_properties
+from pytest_plsqlbench.reporting.texts import encode_text, turn_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 RESULT_ATTRIBUTE = "plsqlbench_result"
 """Attribute of a test report that carries the turn's result, as JSON, from a worker to the controller."""
+TEXT_ATTRIBUTE = "plsqlbench_text"
+"""The same for the texts of the turn: a line of ``turns.jsonl``."""
 
 
 class TurnFailed(Exception):  # noqa: N818 (an outcome, not an error of ours)
@@ -107,6 +110,10 @@ class TurnItem(pytest.Item):
         """Names the result of this item."""
         task = self.task
         return TurnKey(task.subset, task.id, task.dialect, self.turn.index, self.sample)
+
+    def text(self) -> str:
+        """What was asked and answered, as a line of ``turns.jsonl``."""
+        return encode_text(turn_text(self.task, self.turn, self.sample, self._program))
 
     @property
     def _program(self) -> str | None:

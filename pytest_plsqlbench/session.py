@@ -20,7 +20,7 @@ from pytest_plsqlbench.datasets.readers import load_file, reader_of
 from pytest_plsqlbench.engines.protocol import EngineError
 from pytest_plsqlbench.grading.answers import extract_answers
 from pytest_plsqlbench.hosts import Hosts
-from pytest_plsqlbench.items import RESULT_ATTRIBUTE, HarnessFault, TaskFile, TurnItem
+from pytest_plsqlbench.items import RESULT_ATTRIBUTE, TEXT_ATTRIBUTE, HarnessFault, TaskFile, TurnItem
 from pytest_plsqlbench.options import read_settings
 from pytest_plsqlbench.selection import Selection
 from pytest_plsqlbench.sharing import describe_part, encode_part
@@ -254,6 +254,8 @@ class BenchSession:
         result: TurnResult | None = item.__dict__.get(RESULT_ATTRIBUTE)
         if result is not None and call.when == "call":
             setattr(report, RESULT_ATTRIBUTE, msgspec.json.encode(result).decode())
+            if isinstance(item, TurnItem):
+                setattr(report, TEXT_ATTRIBUTE, item.text())
             if call.excinfo is not None and isinstance(call.excinfo.value, HarnessFault):
                 report.when = "setup"
             if report.skipped:  # where the task stands, not where we call skip()

@@ -14,6 +14,7 @@ from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, RUN_FILE, read_run, start_part
 from pytest_plsqlbench.reporting.store import encode_results, read_results, write_atomically
 from pytest_plsqlbench.reporting.summary import write_summary
+from pytest_plsqlbench.reporting.texts import TEXTS_FILE, encode_texts, read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -217,6 +218,9 @@ def merge(folders: Sequence[Path], out: Path) -> tuple[RunPart, Summary]:
     )
     start_part(out, joined)
     write_atomically(out / RESULTS_FILE, encode_results(results))
+    texts = [text for part in parts for text in read_texts(part.folder / TEXTS_FILE).values()]
+    if texts:
+        write_atomically(out / TEXTS_FILE, encode_texts(texts))
     return joined, write_summary(out, results, collected=joined.run.turns)
 
 

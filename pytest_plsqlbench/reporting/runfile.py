@@ -10,6 +10,7 @@ from pytest_plsqlbench.bench.result import SCHEMA_VERSION
 from pytest_plsqlbench.bench.run import RunPart
 from pytest_plsqlbench.bench.task import Source, UserError
 from pytest_plsqlbench.reporting.store import write_atomically
+from pytest_plsqlbench.reporting.texts import TEXTS_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 RUN_FILE = "run.json"
 RESULTS_FILE = "results.jsonl"
 SUMMARY_FILE = "summary.json"
+REPORT_FILE = "report.html"
 
 
 class _Version(msgspec.Struct):
@@ -43,7 +45,7 @@ def clear(folder: Path) -> None:
         UserError: the folder cannot be written.
     """
     try:
-        for name in (RESULTS_FILE, SUMMARY_FILE, RUN_FILE):
+        for name in (RESULTS_FILE, TEXTS_FILE, REPORT_FILE, SUMMARY_FILE, RUN_FILE):
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"cannot write {folder}: {error.strerror or error}") from None

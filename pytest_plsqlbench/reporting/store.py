@@ -22,11 +22,11 @@ _DIGITS = re.compile(r"(\d+)")
 
 def result_key(result: TurnResult) -> tuple[object, ...]:
     """The order of results in a file: subset, task (numbers in it by value), dialect, turn, sample."""
-    return (result.subset, _natural(result.task), result.task, result.dialect, result.turn, result.sample)
+    return (result.subset, natural(result.task), result.task, result.dialect, result.turn, result.sample)
 
 
 @lru_cache(maxsize=8192)
-def _natural(text: str) -> tuple[tuple[int, int, str], ...]:
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     """A sort key in which the numbers of a text count by value."""
     return tuple((1, int(p), "") if p.isdigit() else (0, 0, p) for p in _DIGITS.split(text) if p)
 

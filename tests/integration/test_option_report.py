@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from bench_suite import Suite
 
+from pytest_plsqlbench.reporting.texts import read_texts
+
 
 def test_files_go_where_the_option_says(suite: Suite) -> None:
     result = suite.run(suite.predict(*suite.right()), "--plsql-report=out/of/here")
@@ -49,4 +51,25 @@ def test_a_folder_that_cannot_be_written_is_one_line_before_anything_runs(
 
 def test_nothing_is_left_beside_the_files(suite: Suite) -> None:
     suite.run(suite.predict(*suite.right()))
-    assert sorted(p.name for p in (suite.folder / "reports").iterdir()) == ["results.jsonl", "summary.json"]
+    assert sorted(p.name for p in (suite.folder / "reports").iterdir()) == [
+        "results.jsonl",
+        "summary.json",
+        "turns.jsonl",
+    ]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
+def test_prompt_program_and_reference_are_kept(suite: Suite, workers: tuple[str, ...]) -> None:
+    rows = suite.right()
+    rows[0]["generated_plsql"] = "SELECT 'wrong';"
+    suite.run(suite.predict(*rows[:2]), *workers)
+    texts = read_texts(suite.folder / "reports" / "turns.jsonl")
+    assert [(key.task, key.turn) for key in texts] == [(r["task"], r["turn"]) for r in suite.results()]
+    double, step, two_steps, _ = texts.values()
+    assert double.program == "SELECT 'wrong';"
+    assert double.reference == suite.DOUBLE
+    assert double.prompt is not None
+    assert double.prompt.startswith("Write a function double_it(n)")
+    assert double.calls == ("SELECT double_it(2);", "SELECT double_it(NULL);")
+    assert step.program == suite.TALK[0]
+    assert two_steps.program is None

@@ -122,7 +122,11 @@ def test_the_description_of_an_earlier_run_does_not_outlive_it(suite: Suite) -> 
     suite.run(option, "--plsql-shard=1/1")
     assert run_file(suite, "reports")["shard"] == {"index": 1, "count": 1}
     suite.run(option)
-    assert sorted(p.name for p in (suite.folder / "reports").iterdir()) == ["results.jsonl", "summary.json"]
+    assert sorted(p.name for p in (suite.folder / "reports").iterdir()) == [
+        "results.jsonl",
+        "summary.json",
+        "turns.jsonl",
+    ]
 
 
 def test_listing_shows_the_part_and_writes_nothing(suite: Suite) -> None:
