@@ -144,28 +144,43 @@ def exact_metrics(results: Iterable[TurnResult], reading: Reading | None = None)
     Raises:
         InconsistentResultsError: results contradict each other.
     """
+    return {name: exact_mean(units.values()) for name, units in unit_samples(results, reading).items()}
+
+
+def unit_samples(
+    results: Iterable[TurnResult], reading: Reading | None = None
+) -> dict[str, dict[Unit, list[Fraction]]]:
+    """Give what a metric of one subset's results averages: of each task or conversation its samples' values.
+
+    A unit without a sample that enters the metric has none.
+
+    Raises:
+        InconsistentResultsError: results contradict each other.
+    """
     results = list(results)
     singles = [result for result in results if not result.conversation]
     for result in singles:
         if (result.turn, result.turns) != (1, 1):
             raise InconsistentResultsError(f"task {result.task!r} has several turns but is no conversation")
     talks = [result for result in results if result.conversation]
-    metrics: dict[str, Exact] = {}
+    metrics: dict[str, dict[Unit, list[Fraction]]] = {}
     if singles:
-        tasks = [
-            [score(row, reading) for row in rows if row.status in INCLUDED]
-            for rows in _by_unit(singles).values()
-        ]
+        tasks = {
+            unit: [score(row, reading) for row in rows if row.status in INCLUDED]
+            for unit, rows in _by_unit(singles).items()
+        }
         suite = EX if all(is_call_suite(row.subset) for row in singles) else SUITE_PASS
-        metrics[MEAN_TEST_PASS] = _over_samples([[turn.share for turn in task] for task in tasks])
-        metrics[suite] = _over_samples([[_fraction(turn.solved, 1) for turn in task] for task in tasks])
+        metrics[MEAN_TEST_PASS] = {unit: [turn.share for turn in turns] for unit, turns in tasks.items()}
+        metrics[suite] = {
+            unit: [_fraction(turn.solved, 1) for turn in turns] for unit, turns in tasks.items()
+        }
     if talks:
-        samples = [
-            [[score(row, reading) for row in episode.rows] for episode in episodes if episode.judged]
-            for episodes in episodes_of(talks).values()
-        ]
+        samples = {
+            unit: [[score(row, reading) for row in episode.rows] for episode in episodes if episode.judged]
+            for unit, episodes in episodes_of(talks).items()
+        }
         for name, measure in _EPISODE_MEASURES.items():
-            metrics[name] = _over_samples([[measure(episode) for episode in task] for task in samples])
+            metrics[name] = {unit: [measure(talk) for talk in talks] for unit, talks in samples.items()}
     return metrics
 
 
@@ -255,7 +270,8 @@ def _check(result: TurnResult) -> None:
         )
 
 
-def _over_samples(units: Iterable[Sequence[Fraction]]) -> Exact:
+def exact_mean(units: Iterable[Sequence[Fraction]]) -> Exact:
+    """Average the samples of each unit, then the units; those without samples do not count."""
     means = [
         samples[0] if len(samples) == 1 else sum(samples, Fraction()) / len(samples)
         for samples in units

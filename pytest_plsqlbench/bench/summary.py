@@ -8,19 +8,22 @@ from typing import Any, get_args
 
 import msgspec
 
+from pytest_plsqlbench.bench.intervals import Keys, Samples, cluster_keys, mean_interval
 from pytest_plsqlbench.bench.metrics import (
     INCLUDED,
     InconsistentResultsError,
     MetricValue,
     deciding_reading,
     episodes_of,
-    exact_metrics,
+    exact_mean,
     metric_value,
     overall_metrics,
     passes,
     score,
+    unit_samples,
 )
 from pytest_plsqlbench.bench.result import SCHEMA_VERSION, EngineInfo, Status, TurnResult
+from pytest_plsqlbench.bench.samples import k_names, k_samples
 from pytest_plsqlbench.bench.task import Dialect
 from pytest_plsqlbench.bench.values import Reading
 
@@ -117,6 +120,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The deciding reading's metrics of each dialect."""
     readings: dict[Reading, ReadingScores]
     """The metrics in every reading, the deciding one among them."""
+    samples: Metrics = {}
+    """Of subsets with several samples a task: ``suite_pass@k`` (at least one of k samples solves a task) and
+    ``suite_pass^k`` (all of k do), and the same of ``ex`` and ``episode_pass``."""
     engines: tuple[EngineInfo, ...]
     gates: tuple[dict[str, Any], ...] = ()
 
@@ -136,7 +142,10 @@ def summarize(results: Iterable[TurnResult]) -> Summary:
     models = tuple(sorted({row.model for row in rows if row.model is not None}))
     subsets = _by_subset(rows)
     counts = _counts(rows)
-    decided = _scores(subsets, None)
+    keys = cluster_keys(rows)
+    decided = _scores(subsets, None, keys)
+    deciding = comparators[0].partition("/")[0] if comparators else None
+    dialects = sorted({row.dialect for row in rows})
     engines = {row.engine for row in rows if row.engine is not None}
     return Summary(
         model=models[0] if len(models) == 1 else None,
@@ -150,10 +159,16 @@ def summarize(results: Iterable[TurnResult]) -> Summary:
         counts=counts,
         subsets={subset: _counts(part) for subset, part in subsets.items()},
         dialects={
-            dialect: _scores(_by_subset([row for row in rows if row.dialect == dialect]), None)
-            for dialect in sorted({row.dialect for row in rows})
+            dialect: decided
+            if len(dialects) == 1
+            else _scores(_by_subset([row for row in rows if row.dialect == dialect]), None, keys)
+            for dialect in dialects
         },
-        readings={reading: _scores(subsets, reading) for reading in READINGS},
+        readings={
+            reading: decided if reading == deciding else _scores(subsets, reading, keys)
+            for reading in READINGS
+        },
+        samples=_several_samples(subsets, keys),
         engines=tuple(sorted(engines, key=lambda engine: (engine.name, engine.version, engine.server))),
     )
 
@@ -165,15 +180,50 @@ def _by_subset(rows: Iterable[TurnResult]) -> dict[str, list[TurnResult]]:
     return subsets
 
 
-def _scores(subsets: dict[str, list[TurnResult]], reading: Reading | None) -> ReadingScores:
-    exact = {subset: exact_metrics(rows, reading) for subset, rows in subsets.items()}
+def _scores(subsets: dict[str, list[TurnResult]], reading: Reading | None, keys: Keys) -> ReadingScores:
+    samples = {subset: unit_samples(rows, reading) for subset, rows in subsets.items()}
+    exact = {
+        subset: {name: exact_mean(units.values()) for name, units in metrics.items()}
+        for subset, metrics in samples.items()
+    }
+    overall = overall_metrics(exact)
     return ReadingScores(
         metrics={
-            subset: {name: metric_value(value) for name, value in metrics.items()}
+            subset: {
+                name: _with_interval(metric_value(value), [samples[subset][name]], keys)
+                for name, value in metrics.items()
+            }
             for subset, metrics in exact.items()
         },
-        overall=overall_metrics(exact),
+        overall={
+            name: _with_interval(
+                value, [metrics[name] for metrics in samples.values() if name in metrics], keys
+            )
+            for name, value in overall.items()
+        },
     )
+
+
+def _with_interval(metric: MetricValue, samples: Sequence[Samples], keys: Keys) -> MetricValue:
+    interval = mean_interval(samples, keys)
+    if interval is None:
+        return metric
+    return msgspec.structs.replace(metric, low=interval.low, high=interval.high)
+
+
+def _several_samples(subsets: dict[str, list[TurnResult]], keys: Keys) -> Metrics:
+    several: Metrics = {}
+    for subset, rows in subsets.items():
+        if not any(row.sample for row in rows):
+            continue
+        samples = unit_samples(rows)
+        values = {name: k_samples(samples, name) or {} for name in k_names(samples)}
+        if values:
+            several[subset] = {
+                name: _with_interval(metric_value(exact_mean(units.values())), [units], keys)
+                for name, units in values.items()
+            }
+    return several
 
 
 def _counts(rows: Sequence[TurnResult]) -> Counts:

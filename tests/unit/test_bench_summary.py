@@ -170,8 +170,8 @@ def test_it_is_json_with_the_public_names() -> None:
     assert public <= loaded.keys()
     assert loaded["metrics"]["mbpp"]["suite_pass@1"] == {
         "value": 0.25,
-        "low": None,
-        "high": None,
+        "low": 0.045587,
+        "high": 0.699358,
         "n": 4,
     }
     assert msgspec.json.decode(text, type=Summary) == summarize(ROWS)

@@ -1,0 +1,125 @@
+"""Confidence intervals of metrics: over tasks, clustered by database. See docs/statistics.md."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Literal
+
+from pytest_plsqlbench.bench.metrics import Unit
+from pytest_plsqlbench.bench.resampling import Clusters, cluster, halves_interval
+from pytest_plsqlbench.bench.result import TurnResult
+from pytest_plsqlbench.bench.statistics import CONFIDENCE, Interval, wilson
+
+ClusterBy = Literal["database", "task"]
+Samples = Mapping[Unit, Sequence[Fraction]]
+"""Values of a metric: of each task or conversation of a subset those of its samples, from 0 to 1."""
+Keys = Mapping[Unit, str]
+"""The cluster of each unit; what is in one cluster may be alike, what is in two is independent."""
+
+DIGITS = 6
+"""Bounds are rounded to so many digits: the last bits of a sum may differ between machines."""
+
+
+def cluster_keys(results: Iterable[TurnResult], by: ClusterBy = "database") -> dict[Unit, str]:
+    """Give the cluster of each task and conversation.
+
+    Tasks on one database are one cluster, in whichever subset and dialect. A task without a database is a
+    cluster of its own, with its dialects. Where a whole subset has a single database its tasks are the
+    clusters: the interval then speaks of further tasks on that database, of which alone the data tell.
+
+    Args:
+        results: of any subsets.
+        by: ``task`` to take tasks as independent whatever their database.
+    """
+    databases: dict[Unit, str | None] = {}
+    of_subset: defaultdict[str, set[str | None]] = defaultdict(set)
+    for row in sorted(results, key=lambda row: row.turn):
+        unit = (row.subset, row.task, row.dialect)
+        databases.setdefault(unit, row.database)
+        of_subset[row.subset].add(databases[unit])
+    keys = {}
+    for unit, database in databases.items():
+        subset, task, _dialect = unit
+        apart = by == "task" or database is None or len(of_subset[subset]) == 1
+        keys[unit] = f"task\0{subset}\0{task}" if apart else f"database\0{database}"
+    return keys
+
+
+def mean_interval(subsets: Sequence[Samples], keys: Keys, confidence: float = CONFIDENCE) -> Interval | None:
+    """Interval of the macro mean of subsets, each a mean over tasks (or conversations) of values from 0 to 1.
+
+    Values that are all 0 or 1, one a cluster: Wilson's. Otherwise the outer bounds of the bootstrap by
+    random halves of the clusters and of Wilson's interval for the effective number of tasks: near 0 and 1 a
+    bootstrap cannot show the failures that were not drawn.
+
+    Args:
+        subsets: units without values are left out, and so are subsets without any.
+        keys: of all units.
+        confidence: two-sided.
+
+    Returns:
+        Rounded bounds from 0 to 1, the mean between them; None without values.
+    """
+    means = [unit_means(samples) for samples in subsets]
+    sample = clusters_of([part for part in means if part], keys)
+    if sample is None:
+        return None
+    whole = all(value.denominator == 1 for part in means for value in part.values())
+    found = wilson_wall(sample, confidence, exact=whole and sample.independent)
+    if not (whole and sample.independent):
+        found = found.outer(halves_interval(sample, confidence) or found)
+    return rounded(found.outer(Interval(sample.mean, sample.mean)).within(0.0, 1.0))
+
+
+def wilson_wall(sample: Clusters, confidence: float, *, exact: bool) -> Interval:
+    """Wilson's interval for as many tasks as the clustered sample is worth (Franco et al. 2019).
+
+    At most the number of tasks, and just that where all are alike (Korn and Graubard 1998).
+    """
+    share, n = sample.mean, sample.harmonic_size
+    alike = share * (1 - share) / n
+    if not exact and alike > 0:
+        n /= max(1.0, sample.variance / alike)
+    return wilson(min(max(share, 0.0), 1.0), n, sample.quantile(confidence, exact=exact))
+
+
+def clusters_of(subsets: Sequence[Mapping[Unit, Fraction]], keys: Keys) -> Clusters | None:
+    """Add the values of units up by cluster; None without any."""
+    if not subsets:
+        return None
+    columns = []
+    for values in subsets:
+        column: defaultdict[str, list[float]] = defaultdict(list)
+        for unit in sorted(values):
+            column[keys[unit]].append(float(values[unit]))
+        columns.append(column)
+    return cluster(columns)
+
+
+def rounded(interval: Interval) -> Interval:
+    """Bounds as they are written and compared."""
+    return Interval(round(interval.low, DIGITS), round(interval.high, DIGITS))
+
+
+def unit_means(samples: Samples) -> dict[Unit, Fraction]:
+    """Average the samples of each unit; one without samples is left out."""
+    return {
+        unit: values[0] if len(values) == 1 else sum(values, Fraction()) / len(values)
+        for unit, values in samples.items()
+        if values
+    }
+
+
+__all__ = [
+    "ClusterBy",
+    "Keys",
+    "Samples",
+    "cluster_keys",
+    "clusters_of",
+    "mean_interval",
+    "rounded",
+    "unit_means",
+    "wilson_wall",
+]
