@@ -24,6 +24,7 @@ from pytest_plsqlbench.items import RESULT_ATTRIBUTE, TEXT_ATTRIBUTE, HarnessFau
 from pytest_plsqlbench.options import read_settings
 from pytest_plsqlbench.selection import Selection
 from pytest_plsqlbench.sharing import describe_part, encode_part
+from pytest_plsqlbench.statusline import follow
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -111,6 +112,7 @@ class BenchSession:
         self.selection.at_hand = self._hosts.at_hand
         if not any(address.dialect == "oracle" for address in self.addresses):
             self._no_oracle = self._hosts.oracle
+        follow(self.config)
 
     def _tell(self, line: str) -> None:
         """Say how the start of a server goes on."""
