@@ -110,6 +110,47 @@ def test_numbers_are_fetched_as_decimals(server: FakeOracle, connection: Any) ->
     assert handler(cursor, SimpleNamespace(type_code=oracledb.DB_TYPE_DATE)) is None
 
 
+def test_bytes_that_are_no_text_are_fetched(server: FakeOracle, connection: Any) -> None:
+    """Driver manual, "Querying Corrupt Data": a program may return CHR(200), and name an object so."""
+    cursor = server.all_sessions[-1].cursor()
+    handler = server.all_sessions[-1].outputtypehandler
+    for kind in (oracledb.DB_TYPE_VARCHAR, oracledb.DB_TYPE_CHAR, oracledb.DB_TYPE_NVARCHAR):
+        made = handler(cursor, SimpleNamespace(type_code=kind))
+        assert (made.typ, made.encoding_errors) == (kind, "replace")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        UnicodeDecodeError("utf-8", b"\xc8", 0, 1, "unexpected end of data"),
+        ValueError("year -44"),
+        OverflowError(),
+    ],
+)
+def test_what_the_driver_cannot_read_is_an_error_of_the_session(
+    server: FakeOracle, connection: Any, fault: Exception
+) -> None:
+    """The thin driver decodes strictly within an answer, error messages too, and leaves the rest unread."""
+    server.on("BEGIN p", Reply(error=fault))
+    with pytest.raises(DriverError, match="cannot read a value") as caught:
+        connection.execute("BEGIN p; END;")
+    assert caught.value.session_dead
+
+
+def test_values_that_the_driver_does_not_take_leave_the_session_well(
+    connection: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of ours that cannot be sent are the data's fault, not a loss."""
+
+    def refuse(_self: Any, _text: str, _rows: object) -> None:
+        raise ValueError("not a date")
+
+    monkeypatch.setattr(FakeCursor, "executemany", refuse)
+    with pytest.raises(DriverError, match="does not take a value: not a date") as caught:
+        connection.insert("INSERT INTO t VALUES (:1)", [[1]], [None])
+    assert not caught.value.session_dead
+
+
 def test_closing_is_quiet(server: FakeOracle, connection: Any) -> None:
     """engines §1.3: a session that was cut is closed without fuss; a cursor too."""
     server.on("SELECT x", Reply(result=Result([("N", oracledb.DB_TYPE_NUMBER)], [(1,)])))

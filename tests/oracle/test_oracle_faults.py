@@ -97,6 +97,20 @@ def test_a_program_that_ends_its_session(server: FakeOracle, lane: OracleLane, m
     assert next_.calls[0].lines == ("fine",)
 
 
+def test_a_program_whose_answer_cannot_be_read(
+    server: FakeOracle, lane: OracleLane, make_play: MakePlay
+) -> None:
+    """RAISE_APPLICATION_ERROR(-20001, CHR(200)) breaks the driver's reading: the program's doing, not ours."""
+    server.on("BEGIN p", Reply(error=UnicodeDecodeError("utf-8", b"\xc8", 0, 1, "unexpected end of data")))
+    server.on("BEGIN q", Reply(lines=["fine"]))
+    broken, next_ = lane.play(make_play(calls=("EXEC p", "EXEC q"))).tests
+    assert broken.calls[0].lost
+    assert broken.calls[0].error is not None
+    assert broken.calls[0].error.code == "UNREADABLE"
+    assert next_.calls[0].lines == ("fine",)
+    assert len(server.graded()) == 2, "the session holds an answer that nobody has read: it is not used again"
+
+
 def test_a_program_that_dies_while_installed(
     server: FakeOracle, lane: OracleLane, make_play: MakePlay
 ) -> None:

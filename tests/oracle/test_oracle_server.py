@@ -307,6 +307,14 @@ def healthy(server: FakeOracle) -> None:
     )
     server.on("IN SHARE MODE WAIT 1$", Reply())
     server.on("^BEGIN k.n :=", Reply())
+    caught = ora(6550, "line 1, column 7:\nPLS-00302: component 'DBMS_OUTPUT' must be declared")
+    server.on("^BEGIN SYS.DBMS_OUTPUT.PUT_LINE", Reply(error=caught), "PLB")
+    server.on("^DECLARE TYPE t IS TABLE", Reply(lines=["alike", "differ", "null"]))
+    server.on("NOT LIKE '_%'", Reply(lines=["empty"] * 3 + ["full"] * 4))
+    server.on("^BEGIN SYS.DBMS_STANDARD", Reply(error=ora(20001, "case_1 failed")))
+    server.on("^SELECT 'a'", Reply(result=one("a\ufffdb")))
+    unreadable = UnicodeDecodeError("utf-8", b"\xc8", 0, 1, "unexpected end of data")
+    server.on("CHR\\(200\\)\\); END", Reply(error=unreadable))
     server.on("02:00' FROM DUAL", Reply(result=one(None)))
     server.on("all_objects", Reply(result=one("1")))
 
@@ -378,10 +386,15 @@ def test_assumptions_that_do_not_hold(bench: Bench, server: FakeOracle) -> None:
     server.on("FOR UPDATE$", Reply())
     server.on("FOR i IN 1 .. 200000", Reply())
     server.on("IN EXCLUSIVE MODE WAIT 1$", Reply())
+    server.on("^BEGIN SYS.DBMS_OUTPUT.PUT_LINE", Reply(), "PLB")
+    server.on("^DECLARE TYPE t IS TABLE", Reply(error=ora(6550, "PLS-00306: wrong number or types")))
+    server.on("NOT LIKE '_%'", Reply(lines=["full"] * 7))
+    server.on("^BEGIN SYS.DBMS_STANDARD", Reply())
+    server.on("^SELECT 'a'", Reply(error=UnicodeDecodeError("utf-8", b"\xc8", 0, 1, "x")))
     results = {result.assumption.name: result.holds for result in examine(bench)}
     assert [name for name, holds in results.items() if holds is False] == [
         "output-limit", "block-position", "label-first", "self-kill", "rights", "network", "reading", "gates",
-        "stale-state",
+        "stale-state", "shadowing", "collections", "empty-clobs", "full-raise", "no-text",
     ]  # fmt: skip
     assert [name for name, holds in results.items() if holds is None] == ["marks"]
 

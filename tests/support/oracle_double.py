@@ -96,6 +96,7 @@ class FakeVar:
     def __init__(self, typ: Any, size: int = 0, count: int = 1) -> None:
         self.typ, self.size, self.count = typ, size, count
         self.value: Any = None
+        self.encoding_errors: str | None = None
 
     def setvalue(self, _position: int, value: Any) -> None:
         self.value = value
@@ -173,8 +174,12 @@ class FakeCursor:
     def getimplicitresults(self) -> list[FakeCursor]:
         return [FakeCursor(self.connection, result) for result in self._implicit]
 
-    def var(self, typ: Any, size: int = 0, arraysize: int = 1) -> FakeVar:
-        return FakeVar(typ, size, arraysize)
+    def var(
+        self, typ: Any, size: int = 0, arraysize: int = 1, *, encoding_errors: str | None = None
+    ) -> FakeVar:
+        made = FakeVar(typ, size, arraysize)
+        made.encoding_errors = encoding_errors
+        return made
 
     def arrayvar(self, typ: Any, value: int, size: int = 0) -> FakeVar:
         return FakeVar(typ, size, value)

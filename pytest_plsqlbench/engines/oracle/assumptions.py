@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_plsqlbench.engines.oracle import checks
+from pytest_plsqlbench.engines.oracle import checks, language_checks
 from pytest_plsqlbench.engines.oracle.bench import Bench
 from pytest_plsqlbench.engines.oracle.checks import Finding
 from pytest_plsqlbench.engines.oracle.facts import one_line
@@ -145,6 +145,34 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "stale-state", "verdict", "A statement that meets a recompiled package (ORA-04068) works the"
         " second time.",
         _REPORTS, "programs that create a package twice fail wrongly.", checks.stale_state,
+    ),
+    Assumption(
+        "shadowing", "verdict", "A program's package named SYS makes our next call fail or is passed over:"
+        " never is it answered with nothing. The administrator sees it and can drop it.",
+        _INFERRED, "what such a program prints is lost before it is refused for that name.",
+        language_checks.shadowing,
+    ),
+    Assumption(
+        "collections", "verdict", "A BOOLEAN can take a comparison of nested tables, which ignores order and"
+        " is NULL for a NULL.",
+        _DOCS, "the cases of MBPP that compare collections fail to compile: do not trust their scores.",
+        language_checks.collections,
+    ),
+    Assumption(
+        "empty-clobs", "verdict", "NOT LIKE '_%' is true for a CLOB of no characters alone.",
+        _INFERRED, "the flag vacuous_null is wrong for texts; published verdicts stay right.",
+        language_checks.empty_clobs,
+    ),
+    Assumption(
+        "full-raise", "verdict", "SYS.DBMS_STANDARD.RAISE_APPLICATION_ERROR raises, whatever the program"
+        " calls by that name.",
+        _INFERRED, "failing cases of MBPP do not fail, or all fail: do not trust its scores.",
+        language_checks.full_raise,
+    ),
+    Assumption(
+        "no-text", "verdict", "Bytes that are no text are fetched with a substitute; printed or raised, they"
+        " cost the session at most.",
+        _MANUAL, "programs that return them are counted as infrastructure errors.", language_checks.no_text,
     ),
     Assumption(
         "number-text", "verdict", "NUMBER prints without a zero before the point, in 40 characters at most.",

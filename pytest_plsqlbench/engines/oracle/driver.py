@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 RETRIES, RETRY_SECONDS = 5, 2
 """Listeners of small servers refuse bursts of logins (ORA-12516); the driver tries again by itself."""
+UNREADABLE = "UNREADABLE"
+"""Our own code; the driver has none for it."""
 _FETCH_SIZE = 500
 _TEXT_SIZE = 32_767
 
@@ -42,6 +44,25 @@ def _errors() -> Iterator[None]:
     except OSError as error:
         message = f"DPY-4011: {error.strerror or error}"
         raise DriverError(code=0, full_code="DPY-4011", message=message, session_dead=True) from error
+    except (ValueError, ArithmeticError) as error:
+        # Bytes that are no text, a date before the year 1: programs can return, print and raise such things.
+        # The answer was not read to its end, so nothing of this session can be trusted any more.
+        raise DriverError(
+            code=0,
+            full_code=UNREADABLE,
+            message=f"the driver cannot read a value: {error}",
+            session_dead=True,
+        ) from error
+
+
+@contextlib.contextmanager
+def _values_of_ours() -> Iterator[None]:
+    """Name what the driver does not take among values that we send: it is not sent, the session is well."""
+    try:
+        yield
+    except (ValueError, ArithmeticError) as error:
+        message = f"the driver does not take a value: {error}"
+        raise DriverError(code=0, full_code="", message=message) from error
 
 
 def _plain(error: oracledb.Error) -> DriverError:
@@ -125,7 +146,7 @@ class OracledbConnection:
 
     def __init__(self, connection: oracledb.Connection) -> None:
         self._connection = connection
-        connection.outputtypehandler = _exact_numbers
+        connection.outputtypehandler = _fetched_as
         with _errors():
             self.session = (int(connection.session_id), int(connection.serial_num))
             self.version = str(connection.version)
@@ -163,7 +184,7 @@ class OracledbConnection:
         """Insert in one round trip."""
         import oracledb  # noqa: PLC0415
 
-        with _errors(), self._connection.cursor() as cursor:
+        with _errors(), _values_of_ours(), self._connection.cursor() as cursor:
             cursor.setinputsizes(*[getattr(oracledb, f"DB_TYPE_{size}") if size else None for size in sizes])
             cursor.executemany(text, [list(row) for row in rows])
 
@@ -280,12 +301,19 @@ def _close(cursor: Any) -> None:
         cursor.close()
 
 
-def _exact_numbers(cursor: Any, metadata: Any) -> Any:
-    """NUMBER as Decimal: a float would lose digits."""
+def _fetched_as(cursor: Any, metadata: Any) -> Any:
+    """NUMBER as Decimal: a float would lose digits. Bytes that are no text become U+FFFD: no error, alike."""
     import oracledb  # noqa: PLC0415
 
     if metadata.type_code is oracledb.DB_TYPE_NUMBER:
         return cursor.var(Decimal, arraysize=cursor.arraysize)
+    if metadata.type_code in {
+        oracledb.DB_TYPE_VARCHAR,
+        oracledb.DB_TYPE_CHAR,
+        oracledb.DB_TYPE_NVARCHAR,
+        oracledb.DB_TYPE_NCHAR,
+    }:
+        return cursor.var(metadata.type_code, arraysize=cursor.arraysize, encoding_errors="replace")
     return None
 
 
