@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
-from pytest_plsqlbench.bench.metrics import (
-    EPISODE_PASS,
-    EPISODE_TEST_PASS,
-    EX,
-    MEAN_TEST_PASS,
-    SUITE_PASS,
-    TURN_SUITE_PASS,
-)
+from pytest_plsqlbench.bench.difference import escape
+from pytest_plsqlbench.reporting.headline import WIDTH, headlines, models_named, table_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_plsqlbench.bench.metrics import MetricValue
     from pytest_plsqlbench.bench.summary import Summary
 
-WIDTH = 80
 CATEGORIES_SHOWN = 5
-SINGLE = (MEAN_TEST_PASS, SUITE_PASS, EX)
-EPISODES = (EPISODE_PASS, TURN_SUITE_PASS, EPISODE_TEST_PASS)
-TITLES = {
-    MEAN_TEST_PASS: "Mean Test Pass@1",
-    SUITE_PASS: "Suite Pass@1",
-    EX: "EX@1",
-    EPISODE_PASS: "Episode Pass@1",
-    TURN_SUITE_PASS: "Turn Suite@1",
-    EPISODE_TEST_PASS: "Episode Test@1",
-}
 LEGEND = {
     "missing": "no prediction, scored 0",
     "reference_error": "the reference fails or varies; not counted",
@@ -42,8 +25,7 @@ LEGEND = {
 
 def summary_title(summary: Summary) -> str:
     """Whose results, by which comparison rules."""
-    who = ", ".join(summary.models) or "no model named"
-    return f"plsqlbench: {who}, {summary.comparator}"
+    return f"plsqlbench: {models_named(summary)}, {summary.comparator}"
 
 
 def summary_lines(
@@ -53,8 +35,9 @@ def summary_lines(
     left_out: Mapping[str, int],
     files: str,
     flags: Mapping[str, int] | None = None,
+    more: Sequence[str] = (),
 ) -> Iterator[str]:
-    """The lines of the summary.
+    """The lines of the summary: scores, what they rest on, what failed, what is worth a look, files.
 
     Args:
         summary: what the results add up to.
@@ -62,14 +45,20 @@ def summary_lines(
         left_out: turns of dialects that no engine of this version runs, by dialect.
         files: where the report files are.
         flags: how many turns carry a flag, by flag.
+        more: lines about the run, before the files.
     """
-    yield from _table(summary, SINGLE, "tasks")
-    yield from _table(summary, EPISODES, "episodes")
+    tables = headlines(summary)
+    for table in tables:
+        yield from table_lines(table)
+    if any(table.has_intervals for table in tables):
+        yield "beside each score: its 95% confidence interval, in percent"
     yield ""
     turns = summary.counts.turns
     if turns < collected:
         yield f"incomplete: {turns} of {collected} turns were graded before the run ended"
     yield from _status_lines(summary)
+    for dialect, count in sorted(left_out.items()):
+        yield f"left out: {_count(count, 'turn')} in dialect {dialect}, whose engine is not at hand"
     yield from _category_lines(summary)
     late = summary.counts.timeouts
     if late.tests:
@@ -82,38 +71,28 @@ def summary_lines(
     if strict.tests:
         yield f"would fail the strict reading: {_count(strict.tests, 'test')}, {_count(strict.turns, 'turn')}"
     if flags:
-        yield f"flags: {', '.join(f'{count} {flag}' for flag, count in sorted(flags.items()))}"
-    for dialect, count in sorted(left_out.items()):
-        yield f"left out: {_count(count, 'turn')} in dialect {dialect}, whose engine is not at hand"
+        yield from listing("flags", (f"{count} {escape(flag)}" for flag, count in sorted(flags.items())))
+    yield from more
     yield f"files: {files}"
 
 
-def _table(summary: Summary, names: Sequence[str], unit: str) -> Iterator[str]:
-    """Subset by metric, with the number of units and their coverage."""
-    rows = {subset: m for subset, m in summary.metrics.items() if any(name in m for name in names)}
-    if not rows:
-        return
-    used = [name for name in names if any(name in metrics for metrics in rows.values())]
-    table = [["subset", unit, "coverage", *(TITLES[name] for name in used)]]
-    for subset, metrics in rows.items():
-        table.append([subset, *_cells(metrics, used, _percent(summary.subsets[subset].coverage.value))])
-    if len(rows) > 1:
-        table.append(["overall", *_cells(summary.overall, used, "")])
-    widths = [max(len(row[place]) for row in table) for place in range(len(table[0]))]
-    widths[0] = max(7, min(widths[0], WIDTH - sum(width + 2 for width in widths[1:])))
-    for row in table:
-        cells = (f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
-        yield f"{_cut(row[0], widths[0]):<{widths[0]}}{''.join(cells)}".rstrip()
-
-
-def _cells(metrics: Mapping[str, MetricValue], used: Sequence[str], coverage: str) -> list[str]:
-    count = max((metrics[key].n for key in used if key in metrics), default=0)
-    return [str(count), coverage, *(_percent(metrics[key].value) if key in metrics else "" for key in used)]
+def listing(title: str, words: Iterable[str]) -> Iterator[str]:
+    """A title and what it lists, on as many lines as it takes."""
+    text = ", ".join(word.replace(" ", "\0") for word in words)  # each of them in one piece
+    indent = " " * (len(title) + 2)
+    for line in textwrap.wrap(
+        f"{title}: {text}",
+        WIDTH,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ):
+        yield line.replace("\0", " ")
 
 
 def _status_lines(summary: Summary) -> Iterator[str]:
     found = {status: count for status, count in summary.statuses.items() if count}
-    yield f"turns: {', '.join(f'{count} {status}' for status, count in found.items())}"
+    yield from listing("turns", (f"{count} {status}" for status, count in found.items()))
     for status in found:
         if status in LEGEND:
             yield f"  {status}: {LEGEND[status]}"
@@ -132,19 +111,3 @@ def _category_lines(summary: Summary) -> Iterator[str]:
 
 def _count(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
-def _percent(value: float | None) -> str:
-    """One decimal; never 100.0 % for less than all, nor 0.0 % for more than nothing."""
-    if value is None:
-        return "-"
-    shown = round(value * 100, 1)
-    if shown == 100 and value < 1:
-        shown = 99.9
-    if shown == 0 and value > 0:
-        shown = 0.1
-    return f"{shown:.1f}%"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
