@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from pytest_plsqlbench.engines.protocol import EngineError
 from pytest_plsqlbench.grading.answers import extract_answers
 from pytest_plsqlbench.hosts import Hosts
 from pytest_plsqlbench.items import RESULT_ATTRIBUTE, TEXT_ATTRIBUTE, HarnessFault, TaskFile, TurnItem
+from pytest_plsqlbench.news import news_of, send_news
 from pytest_plsqlbench.options import read_settings
 from pytest_plsqlbench.selection import Selection
 from pytest_plsqlbench.sharing import describe_part, encode_part
@@ -115,7 +117,7 @@ class BenchSession:
         follow(self.config)
 
     def _tell(self, line: str) -> None:
-        """Say how the start of a server goes on."""
+        """Say how the start of a server or the loading of data goes on."""
         reporter = self.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None and reporter.verbosity >= 0:
             reporter.write_line(f"plsqlbench: {line}")
@@ -224,6 +226,7 @@ class BenchSession:
                 self._no_oracle,
                 self.settings.limits,
             )
+        self._run.notify = partial(send_news, item)
         try:
             done: tuple[str, ...] = ()
             if self.settings.extract and item.answers is not None and not item.answers.gold:
@@ -270,6 +273,8 @@ class BenchSession:
         """Keep the result of a turn that any process has graded."""
         if self.is_worker:
             return
+        if line := news_of(report):
+            self._tell(line)
         self._closing.keep(report)
 
     def _identify(self, nodeid: str, reason: str) -> TurnResult | None:

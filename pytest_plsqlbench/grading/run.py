@@ -13,7 +13,7 @@ from pytest_plsqlbench.grading.grader import Grader, draft_result, replace_statu
 from pytest_plsqlbench.grading.reference import ReferenceBook
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_plsqlbench.bench.database import Database
     from pytest_plsqlbench.bench.result import TurnResult
@@ -54,6 +54,8 @@ class Run:
         self._engines: dict[Dialect, Engine] = {}
         self._databases: dict[tuple[int, str, Dialect], Database | DatabaseLoadError | None] = {}
         self._limits = Limits(time=timeout, **(limits or {}))
+        self.notify: Callable[[str], None] = lambda _line: None
+        """Told what a turn has to wait for, one line each."""
         book = ReferenceBook(ReferenceCache(cache_root() / "references"), self._limits)
         self._grader = Grader(self._engine, book, worker=worker, reading=reading, limits=self._limits)
 
@@ -98,16 +100,16 @@ class Run:
             if address is None:
                 reason = f": {self._no_oracle}" if dialect == "oracle" and self._no_oracle else " in this run"
                 raise EngineUnavailableError(f"no {TITLES[dialect]} server{reason}")
-            self._engines[dialect] = _open(address, self._limits)
+            self._engines[dialect] = _open(address, self._limits, lambda line: self.notify(line))
         return self._engines[dialect]
 
 
-def _open(address: ServerAddress, limits: Limits) -> Engine:
+def _open(address: ServerAddress, limits: Limits, notify: Callable[[str], None]) -> Engine:
     """The engine of a server's dialect; its driver loads here."""
     if address.dialect == "oracle":
         from pytest_plsqlbench.engines.oracle.engine import OracleEngine  # noqa: PLC0415
 
-        return OracleEngine(address)
+        return OracleEngine(address, progress=notify)
     from pytest_plsqlbench.engines.postgres.engine import PostgresEngine  # noqa: PLC0415
 
     return PostgresEngine(address, limits)

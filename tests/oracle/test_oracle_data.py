@@ -7,6 +7,7 @@ import datetime as dt
 import threading
 from collections.abc import Callable
 from decimal import Decimal
+from types import SimpleNamespace
 
 import oracledb
 import pytest
@@ -266,9 +267,16 @@ def test_wide_columns_become_lobs(
 
 
 def test_many_rows_in_batches_with_progress(
-    server: FakeOracle, engine: OracleEngine, make_play: MakePlay, shop: Database
+    server: FakeOracle,
+    engine: OracleEngine,
+    make_play: MakePlay,
+    shop: Database,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Rows go in batches, progress is told."""
+    """Rows go in batches; a line a database is told, and one every ten seconds while it lasts."""
+    clock = iter(range(0, 1000, 6))
+    timer = SimpleNamespace(monotonic=lambda: next(clock))
+    monkeypatch.setattr("pytest_plsqlbench.engines.oracle.loader.time", timer)
     told: list[str] = []
     rows = [(str(n), None) for n in range(2500)]
     data = (TableData("SHOP", "ORDERS", ("ID", "TOTAL"), lambda: iter(rows), Source("orders.csv")),)
@@ -277,7 +285,7 @@ def test_many_rows_in_batches_with_progress(
     engine.lane("gw0").play(make_play(calls=("EXEC p",), database=dataclasses.replace(shop, data=data)))
     assert len(server.tables["SHOP", "ORDERS"].rows) == 2500
     assert len(server.sent('^INSERT INTO "SHOP"')) == 3
-    assert told == ["loading shop into Oracle", "loaded 2500 rows of SHOP.ORDERS"]
+    assert told == ["loading shop into Oracle", "loading SHOP.ORDERS into Oracle: 2,000 rows so far"]
 
 
 # -- writing ----------------------------------------

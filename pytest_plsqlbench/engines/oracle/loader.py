@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
@@ -21,6 +22,8 @@ from pytest_plsqlbench.engines.protocol import DatabaseLoadError, Infrastructure
 
 BATCH = 1000
 """Rows a round trip."""
+TELL_EVERY = 10.0
+"""Seconds between two lines about one database."""
 Progress = Callable[[str], None]
 
 
@@ -34,6 +37,8 @@ class Loader:
         self._capabilities = capabilities
         self._register = register
         self._progress = progress or (lambda _message: None)
+        self._told = 0.0
+        self._loaded = 0
 
     def load(self, database: Database) -> None:
         """Load it, in place of what the register says is there.
@@ -52,6 +57,7 @@ class Loader:
                 )
         self._register.enter(owners, database.name, database.fingerprint)
         self._progress(f"loading {database.name} into Oracle")
+        self._told, self._loaded = time.monotonic(), 0
         for owner in owners:
             self._replace(owner)
         connection = self._admin.fresh()
@@ -142,8 +148,14 @@ class Loader:
                 place = f" in rows {first}-{first + len(batch) - 1} of {data.schema}.{data.table}"
                 raise _wrong(data.source, error, place) from error
             first += len(batch)
-        if first > BATCH:
-            self._progress(f"loaded {first - 1} rows of {data.schema}.{data.table}")
+            self._count(len(batch), f"{data.schema}.{data.table}")
+
+    def _count(self, rows: int, table: str) -> None:
+        """Say how a long load goes on."""
+        self._loaded += rows
+        if time.monotonic() - self._told >= TELL_EVERY:
+            self._told = time.monotonic()
+            self._progress(f"loading {table} into Oracle: {self._loaded:,} rows so far")
 
 
 def _wrong(source: Source, error: DriverError, tail: str) -> Exception:
