@@ -107,6 +107,7 @@ class Closing:
             left_out=left_out,
             files=f"{shown_path(self._config, self._store.path)}, summary.json beside it",
             flags=Counter(flag for result in results for flag in result.flags),
+            blame_seconds=sum(result.blame.elapsed_ms for result in results if result.blame) / 1000,
         ):
             reporter.write_line(line)
         if no_oracle and any(result.dialect == "oracle" for result in results):

@@ -118,6 +118,12 @@ OPTIONS: tuple[Option, ...] = (
         flag=True,
     ),
     Option(
+        "blame",
+        "play each failed turn of a conversation once more on the state that the references leave behind: "
+        "did it fail by itself, or by the turns before it? (default: off)",
+        flag=True,
+    ),
+    Option(
         "report",
         "folder for results.jsonl and summary.json (default: reports)",
         metavar="DIR",
@@ -146,6 +152,7 @@ class Settings:
     compare: Literal["published", "normalized"]
     report: Path
     extract: bool = False
+    blame: bool = False
     postgres_image: str | None = None
     oracle: str = "auto"
     oracle_image: str | None = None
@@ -340,6 +347,7 @@ def read_settings(config: pytest.Config) -> Settings:
         compare=cast("Literal['published', 'normalized']", given["compare"].value),
         report=_report(given["report"]),
         extract=_switch(given["extract"]),
+        blame=_switch(given["blame"]),
         postgres_image=given["postgres-image"].value or None,
         oracle=given["oracle"].value or "auto",
         oracle_image=given["oracle-image"].value or None,

@@ -232,6 +232,8 @@ class BenchSession:
             if self.settings.extract and item.answers is not None and not item.answers.gold:
                 item.answers, done = extract_answers(item.answers, item.turn.index, item.task.dialect)
             result = self._run.grade(item.task, item.turn, item.answers, item.file.dataset)
+            if self.settings.blame:
+                result = self._run.blame(result, item.task, item.turn, item.answers, item.file.dataset)
             return msgspec.structs.replace(result, extracted=done, sample=item.sample), None
         except Exception as fault:  # noqa: BLE001 (whatever it is, it is not the program's)
             from pytest_plsqlbench.grading.run import lost_turn  # noqa: PLC0415

@@ -45,6 +45,7 @@ def describe_part(
         settings={
             "dialect": "+".join(sorted(settings.dialects)) if settings.dialects else None,
             "extract": settings.extract,
+            "blame": settings.blame,
             "timeout": settings.timeout,
             **{f"limit.{name}": value for name, value in sorted(settings.limits.items())},
         },

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from pytest_plsqlbench.bench.blame import Blame
 from pytest_plsqlbench.bench.observation import Diagnostic
 from pytest_plsqlbench.bench.task import Dialect
 
@@ -84,6 +85,8 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
     """Findings about the turn: ``candidate_not_called``, ``retried``, ``isolated_copy`` …"""
     extracted: tuple[str, ...] = ()
     """What ``--plsql-extract`` did to the answer before it was played, in order."""
+    blame: Blame | None = None
+    """With ``--plsql-blame``: where the failure of a turn of a conversation comes from."""
     latency_seconds: float | None = None
     usage: dict[str, Any] | None = None
     extra: dict[str, Any] = {}

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from pytest_plsqlbench.bench.blame import BlameCounts, count_blame
 from pytest_plsqlbench.bench.intervals import Keys, Samples, cluster_keys, mean_interval
 from pytest_plsqlbench.bench.metrics import (
     INCLUDED,
@@ -85,6 +86,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     strict_only: ReadingGap
     """Passed as published; fails when strict."""
     timeouts: Timeouts = Timeouts()
+    blame: BlameCounts | None = None
+    """Of failed turns of conversations, where ``--plsql-blame`` was given."""
     episodes: int = 0
     episodes_excluded: int = 0
     """Episodes with a turn that is neither graded nor missing: left out of the episode metrics."""
@@ -247,6 +250,7 @@ def _counts(rows: Sequence[TurnResult]) -> Counts:
         formatting_only=_gap(rows, "normalized", "published"),
         strict_only=_gap(rows, "published", "strict"),
         timeouts=_timeouts(rows),
+        blame=count_blame(rows),
         episodes=len(episodes),
         episodes_excluded=sum(not episode.judged for episode in complete),
         episodes_incomplete=len(episodes) - len(complete),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from pytest_plsqlbench.bench.dialect import Dialect
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.cachefolder import cache_root
 from pytest_plsqlbench.engines.protocol import DatabaseLoadError, EngineUnavailableError, Limits
+from pytest_plsqlbench.grading.blame import blame_for
 from pytest_plsqlbench.grading.cache import ReferenceCache
 from pytest_plsqlbench.grading.grader import Grader, draft_result, replace_status
 from pytest_plsqlbench.grading.reference import ReferenceBook
@@ -78,6 +81,16 @@ class Run:
             return known
 
         return self._grader.grade(task, turn, answers, database)
+
+    def blame(
+        self, result: TurnResult, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset
+    ) -> TurnResult:
+        """The result with where its failure comes from, unless an earlier run has found that out."""
+        known = result.blame is not None and result.blame.failure != "unknown"
+        if known or answers is None:
+            return result
+        found = blame_for(result, task, turn, answers, lambda moved: self.grade(task, turn, moved, dataset))
+        return msgspec.structs.replace(result, blame=found)
 
     @property
     def databases(self) -> dict[str, str]:

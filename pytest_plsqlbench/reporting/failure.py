@@ -10,6 +10,7 @@ from pytest_plsqlbench.reporting.properties import main_category
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_plsqlbench.bench.blame import Blame
     from pytest_plsqlbench.bench.observation import Diagnostic
     from pytest_plsqlbench.bench.result import TestResult, TurnResult
     from pytest_plsqlbench.bench.task import Turn
@@ -49,10 +50,20 @@ def _lines(result: TurnResult, turn: Turn, program: str | None) -> Iterator[str]
         yield f"and {len(failed) - _TESTS_SHOWN} more failed tests, see results.jsonl"
     for diagnostic in _distinct(result.diagnostics)[:_DIAGNOSTICS_SHOWN]:
         yield from diagnostic_lines(diagnostic, program)
+    if result.blame is not None:
+        yield f"blame: {_blame(result.blame, result.total)}"
     if result.extracted:
         yield f"extracted: {'; '.join(_short(step) for step in result.extracted)}"
     if result.flags:
         yield f"flags: {', '.join(result.flags)}"
+
+
+def _blame(blame: Blame, total: int) -> str:
+    if blame.failure == "unknown":
+        return f"unknown: {_short(blame.reason or '')}"
+    if blame.passed is None:
+        return "own: the first turn"
+    return f"{blame.failure}: passes {blame.passed} of {total} tests on the references' state"
 
 
 def first_line(text: str) -> str:

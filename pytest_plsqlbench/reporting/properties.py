@@ -27,6 +27,8 @@ def junit_properties(result: TurnResult) -> list[tuple[str, object]]:
     category = main_category(result)
     if category:
         pairs.append(("category", category))
+    if result.blame is not None:
+        pairs.append(("blame", result.blame.failure))
     if result.model:
         pairs.append(("model", result.model))
     return pairs

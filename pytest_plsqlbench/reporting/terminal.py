@@ -6,11 +6,12 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.difference import escape
-from pytest_plsqlbench.reporting.headline import WIDTH, headlines, models_named, table_lines
+from pytest_plsqlbench.reporting.headline import WIDTH, headlines, models_named, percent, table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from pytest_plsqlbench.bench.blame import BlameCounts
     from pytest_plsqlbench.bench.summary import Summary
 
 CATEGORIES_SHOWN = 5
@@ -35,6 +36,7 @@ def summary_lines(
     left_out: Mapping[str, int],
     files: str,
     flags: Mapping[str, int] | None = None,
+    blame_seconds: float | None = None,
     more: Sequence[str] = (),
 ) -> Iterator[str]:
     """The lines of the summary: scores, what they rest on, what failed, what is worth a look, files.
@@ -45,6 +47,7 @@ def summary_lines(
         left_out: turns of dialects that no engine of this version runs, by dialect.
         files: where the report files are.
         flags: how many turns carry a flag, by flag.
+        blame_seconds: what finding out whose failures they are took; None where nobody measured.
         more: lines about the run, before the files.
     """
     tables = headlines(summary)
@@ -70,10 +73,21 @@ def summary_lines(
     strict = summary.counts.strict_only
     if strict.tests:
         yield f"would fail the strict reading: {_count(strict.tests, 'test')}, {_count(strict.turns, 'turn')}"
+    if summary.counts.blame is not None:
+        yield _blame_line(summary.counts.blame, blame_seconds)
     if flags:
         yield from listing("flags", (f"{count} {escape(flag)}" for flag, count in sorted(flags.items())))
     yield from more
     yield f"files: {files}"
+
+
+def _blame_line(blame: BlameCounts, seconds: float | None) -> str:
+    """Of the failed turns of conversations: how many fail by what went before, and what it cost to know."""
+    words = [f"{blame.inherited} inherited ({percent(blame.inherited_share)})", f"{blame.own} own"]
+    if blame.unknown:
+        words.append(f"{blame.unknown} unknown")
+    cost = f" in {seconds:.1f} s" if seconds is not None else ""
+    return f"blame: {', '.join(words)}; {_count(blame.replays, 'turn')} replayed{cost}"
 
 
 def listing(title: str, words: Iterable[str]) -> Iterator[str]:
