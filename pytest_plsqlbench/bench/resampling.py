@@ -136,14 +136,14 @@ def halves_interval(sample: Clusters, confidence: float) -> Interval | None:
         confidence: two-sided.
     """
     tail = (1 - confidence) / 2
-    if tail * 2**sample.count < 1:
+    if sample.count < math.log2(1 / tail):
         return None
     columns = np.hstack((sample.sums, sample.sizes))
     sums, sizes = np.hsplit(np.vstack([toss @ columns for toss in _coins(sample.count)]), 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(sizes > 0, sums / sizes, sample.means).mean(axis=1)
     means.sort()
-    place = max(math.floor(tail * (len(means) + 1)), 1)
+    place = max(math.floor(round(tail * (len(means) + 1), 6)), 1)
     return Interval(float(means[place - 1]), float(means[-place]))
 
 
@@ -158,16 +158,15 @@ def sign_flip(sums: Sequence[Fraction]) -> float:
     """
     moving = [abs(value) for value in sums if value]
     observed = abs(sum(sums, Fraction()))
-    if not moving:
+    if not observed:
         return 1.0
     if all(value.denominator == 1 for value in moving):
         return _whole_flips([int(value) for value in moving], int(observed))
-    scale = math.lcm(*(value.denominator for value in moving))
-    sizes = np.array([float(value * scale) for value in moving])
+    sizes = np.array([float(value) for value in moving])
     every = 2 ** len(moving) <= FLIPS_COUNTED
     blocks = [_every_sign(len(moving))] if every else (2 * toss - 1 for toss in _coins(len(moving)))
     flipped = np.concatenate([np.abs(signs @ sizes) for signs in blocks])
-    as_far = int(np.count_nonzero(flipped >= float(observed * scale) - 1e-6))
+    as_far = int(np.count_nonzero(flipped >= float(observed) - 1e-9 * sizes.sum()))
     return as_far / len(flipped) if every else (as_far + 1) / (len(flipped) + 1)
 
 
@@ -178,7 +177,7 @@ def _whole_flips(sizes: Sequence[int], observed: int) -> float:
     weights[reach] = 1.0
     for size in sizes:
         weights = (np.roll(weights, size) + np.roll(weights, -size)) / 2
-    return float(min(1.0, math.fsum(weights[: reach - observed + 1]) * (2 if observed else 1)))
+    return float(min(1.0, 2 * math.fsum(weights[: reach - observed + 1])))
 
 
 def _every_sign(count: int) -> Floats:

@@ -12,6 +12,7 @@ from pytest_plsqlbench.bench.task import UserError
 COMMANDS = {
     "convert": "turn published data into a dataset folder that can be graded",
     "doctor": "check on a server of yours what its engine takes for granted",
+    "gate": "judge saved results by gates, alone or against a baseline",
     "inspect": "show what a program text holds: units, parameters, constructs, complexity, safety",
     "merge": "join the parts of a run that was divided by --plsql-shard",
     "path": "print where the bundled tasks, fixtures or examples lie",

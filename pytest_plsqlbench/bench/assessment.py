@@ -1,0 +1,83 @@
+"""A whole run against its gates and its baseline: the same in the run and afterwards on saved results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pytest_plsqlbench.bench.comparable import CommonPart, common_part
+from pytest_plsqlbench.bench.compare import Comparison, compare
+from pytest_plsqlbench.bench.gate import Evidence, judge
+from pytest_plsqlbench.bench.gate_text import Against, Gate
+from pytest_plsqlbench.bench.result import TurnResult
+from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.bench.verdict import GateVerdict
+
+
+class Baseline(NamedTuple):
+    """An earlier run to compare with."""
+
+    name: str
+    """As the user named it."""
+    results: Sequence[TurnResult]
+    common: bool
+    """Compare the common part where the runs differ."""
+    way: str
+    """How the user asks for that, for messages."""
+
+    def common_part(self, results: Sequence[TurnResult]) -> CommonPart:
+        """What a run has in common with it.
+
+        Raises:
+            UserError: they cannot be compared.
+        """
+        return common_part(self.results, results, baseline=self.name, common=self.common, way=self.way)
+
+
+class Assessment(NamedTuple):
+    """What gates and baseline say of a run."""
+
+    verdicts: tuple[GateVerdict, ...]
+    comparison: Comparison | None
+    refused: str | None
+    """Why there is no comparison with the baseline that was given."""
+
+
+def assess(
+    results: Sequence[TurnResult], *, pending: int, gates: Sequence[Gate], baseline: Baseline | None
+) -> Assessment:
+    """Judge a run that has ended.
+
+    A baseline that turns out not to be comparable leaves its gates without evidence.
+
+    Args:
+        results: of the run.
+        pending: turns that it set out to grade and has no result of.
+        gates: in the order in which they are shown.
+        baseline: None where none was given; then no gate compares with one.
+    """
+    part, refused = None, None
+    if baseline is not None:
+        try:
+            part = baseline.common_part(results)
+        except UserError as error:
+            refused = str(error)
+    name = baseline.name if baseline is not None else ""
+    evidence = Evidence(results, pending, part, name)
+    verdicts = tuple(
+        _refused(gate, refused)
+        if refused is not None and isinstance(gate, Against)
+        else judge((gate,), evidence)[0]
+        for gate in gates
+    )
+    return Assessment(verdicts, compare(part, name) if part is not None else None, refused)
+
+
+def _refused(gate: Gate, why: str) -> GateVerdict:
+    return GateVerdict(
+        gate=gate.text,
+        verdict="not_enough_evidence",
+        reason=why,
+        enough="a baseline that can be compared with",
+        unfit=True,
+    )

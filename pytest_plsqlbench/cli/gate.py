@@ -1,0 +1,70 @@
+"""``plsqlbench gate``: saved results against gates and a baseline, without grading anything again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+WAY = "--common"
+
+
+@click.command("gate", help="Judge saved results by gates, alone or against a baseline.")
+@click.argument("results", metavar="RESULTS", type=click.Path(path_type=Path))
+@click.option("--gate", "gates", multiple=True, metavar="EXPR", help="A gate, such as 'coverage >= 0.99'.")
+@click.option(
+    "--gates-file",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file with a gate a line; lines that begin with # are comments.",
+)
+@click.option(
+    "--baseline",
+    metavar="FILE_OR_DIR",
+    type=click.Path(path_type=Path),
+    help="results.jsonl of an earlier run, to compare with.",
+)
+@click.option(WAY, is_flag=True, help="Compare what both have, where tasks or engines differ.")
+@click.option("--json", "as_json", is_flag=True, help="Print verdicts and comparison as JSON.")
+def command(
+    results: Path,
+    gates: tuple[str, ...],
+    files: tuple[Path, ...],
+    baseline: Path | None,
+    common: bool,  # noqa: FBT001 (click passes it by name)
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Judge, print, and exit: 0 all gates held, 1 one is broken, 6 the run may not be judged.
+
+    RESULTS is a results.jsonl, or the report folder that holds one.
+    """
+    import msgspec  # noqa: PLC0415 (not for --help)
+
+    from pytest_plsqlbench.bench.assessment import assess  # noqa: PLC0415
+    from pytest_plsqlbench.bench.verdict import exit_code  # noqa: PLC0415
+    from pytest_plsqlbench.reporting.baseline import read_baseline  # noqa: PLC0415
+    from pytest_plsqlbench.reporting.gates import comparison_lines, gate_lines  # noqa: PLC0415
+    from pytest_plsqlbench.reporting.saved import read_gates, read_saved  # noqa: PLC0415
+
+    wanted = read_gates(gates, files, has_baseline=baseline is not None)
+    saved = read_saved(results)
+    old = read_baseline(baseline, name=str(baseline), common=common, way=WAY) if baseline else None
+    if old is not None:
+        old.common_part(saved.results)  # refused at once, not as a verdict
+    found = assess(saved.results, pending=saved.pending, gates=wanted, baseline=old)
+    if as_json:
+        content = {
+            "gates": found.verdicts,
+            "comparison": found.comparison,
+            "exit_code": exit_code(found.verdicts),
+        }
+        click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2))
+    else:
+        for line in comparison_lines(found.comparison) if found.comparison is not None else ():
+            click.echo(line)
+        for line in gate_lines(found.verdicts):
+            click.echo(line)
+    sys.exit(exit_code(found.verdicts))

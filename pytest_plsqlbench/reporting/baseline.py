@@ -1,0 +1,31 @@
+"""An earlier run, read to compare with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_plsqlbench.bench.assessment import Baseline
+from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.reporting.runfile import RESULTS_FILE
+from pytest_plsqlbench.reporting.store import read_results
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read_baseline(path: Path, *, name: str, common: bool, way: str) -> Baseline:
+    """Read a baseline.
+
+    Args:
+        path: a ``results.jsonl``, or the report folder that holds one.
+        name: how the user named it.
+        common: compare the common part where the runs differ.
+        way: how the user asks for that, for messages.
+
+    Raises:
+        UserError: it cannot be read or holds no results.
+    """
+    results = read_results(path / RESULTS_FILE if path.is_dir() else path)
+    if not results:
+        raise UserError(f"the baseline {name} holds no results")
+    return Baseline(name, results, common, way)

@@ -1,0 +1,95 @@
+"""Verdicts of gates and the comparison with a baseline, in lines of a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pytest_plsqlbench.bench.difference import escape
+from pytest_plsqlbench.bench.gate_numbers import points
+from pytest_plsqlbench.reporting.headline import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_plsqlbench.bench.compare import Comparison
+    from pytest_plsqlbench.bench.pairing import Difference
+    from pytest_plsqlbench.bench.verdict import Decision, GateVerdict
+
+WIDTH = 80
+WORDS: dict[Decision, str] = {
+    "held": "held",
+    "broken": "BROKEN",
+    "not_enough_evidence": "CAN'T TELL",
+}
+KIND_WORDS = {
+    "newly_broken": "newly broken",
+    "newly_solved": "newly solved",
+    "worsened": "worse",
+    "improved": "better",
+    "category": "failing in another way",
+}
+NAMED = 5
+"""Turns that are named; the others are counted."""
+
+
+def gate_lines(verdicts: Sequence[GateVerdict]) -> Iterator[str]:
+    """The verdict of each gate with its reason, those that need attention last; 80 columns wide."""
+    if not verdicts:
+        return
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    order: tuple[Decision, ...] = ("held", "not_enough_evidence", "broken")
+    found = ", ".join(f"{counts[kind]} {WORDS[kind].lower()}" for kind in order if counts[kind])
+    yield f"gates: {found}"
+    for verdict in sorted(verdicts, key=lambda verdict: order.index(verdict.verdict)):
+        yield from _wrapped(f"{WORDS[verdict.verdict]:<10}  {verdict.gate}", 14)
+        yield from _wrapped(f"{'':<14}{verdict.reason}", 14)
+        if verdict.enough is not None:
+            yield from _wrapped(f"{'':<14}enough would be: {verdict.enough}", 14)
+
+
+def comparison_lines(comparison: Comparison) -> Iterator[str]:
+    """How a run differs from its baseline: the metrics overall, what changed, the first turns by name."""
+    before, after = (", ".join(models) or "no model named" for models in comparison.models)
+    yield from _wrapped(f"against {comparison.baseline}: {before} there, {after} here", 2)
+    for note in comparison.notes:
+        yield from _wrapped(f"  only the common part: {note}", 4)
+    rows = [_row(metric, difference) for metric, difference in comparison.overall.items()]
+    if rows:
+        rows.insert(0, ("overall", "there", "here", "points", "95% interval", "p", "seen from"))
+        widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+        for row in rows:
+            cells = (f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+            yield f"  {row[0]:<{widths[0]}} {' '.join(cells)}".rstrip()
+        yield "  seen from: the difference in points that would show with a probability of 80 %"
+    changed = [f"{count} {KIND_WORDS[kind]}" for kind, count in comparison.kinds.items() if count]
+    yield from _wrapped(f"  turns: {', '.join(changed) or 'no turn did otherwise'}", 4)
+    for kind in ("newly_broken", "newly_solved"):
+        names = [escape(change.turn_id) for change in comparison.changes if change.kind == kind]
+        if names:
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            yield from _wrapped(f"  {KIND_WORDS[kind]}: {', '.join(names[:NAMED])}{more}", 4)
+
+
+def _row(metric: str, found: Difference) -> tuple[str, ...]:
+    return (
+        metric,
+        percent(found.baseline),
+        percent(found.value),
+        points(found.difference),
+        f"[{points(found.low)}, {points(found.high)}]",
+        f"{found.p:.2f}" if found.p >= 0.095 else f"{found.p:.1g}",
+        points(found.detectable).lstrip("+"),
+    )
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        subsequent_indent=" " * indent,
+        drop_whitespace=True,
+        break_long_words=True,
+        break_on_hyphens=False,
+    )
