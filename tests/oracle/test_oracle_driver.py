@@ -66,6 +66,14 @@ def test_system_errors_are_lost_sessions(connection: Any, monkeypatch: pytest.Mo
     assert caught.value.session_dead
 
 
+def test_a_session_that_the_driver_has_hung_up_is_lost(server: FakeOracle, connection: Any) -> None:
+    """engines §1.3: after a cut the next call gets DPY-1001, which is no answer of the program's."""
+    server.on("SELECT a", Reply(error=dpy(1001, "not connected to database")))
+    with pytest.raises(DriverError) as caught:
+        connection.execute("SELECT a FROM dual")
+    assert caught.value.session_dead
+
+
 def test_errors_without_details(connection: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception of the driver without its error object still is an error of ours."""
 

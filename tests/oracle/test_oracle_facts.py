@@ -18,6 +18,7 @@ from pytest_plsqlbench.engines.oracle.needs import Needs, may_redefine, needs_of
 from pytest_plsqlbench.engines.oracle.output import buffer_size
 from pytest_plsqlbench.engines.oracle.pins import pin_block
 from pytest_plsqlbench.engines.oracle.port import Column, DriverError, ObjectValue
+from pytest_plsqlbench.engines.oracle.provisioning import NEEDED_RIGHTS
 from pytest_plsqlbench.engines.oracle.rowvalues import converter
 from pytest_plsqlbench.engines.oracle.units import Unit, created_unit
 from pytest_plsqlbench.engines.oracle.variables import ClientVariables, bind_names
@@ -220,6 +221,9 @@ def test_bad_row_values(data_type: str, text: str) -> None:
 # -- texts ----------------------------------------
 
 
+ALL_RIGHTS = tuple(sorted(NEEDED_RIGHTS))
+
+
 @pytest.mark.parametrize(
     ("text", "rights", "writes"),
     [
@@ -236,6 +240,11 @@ def test_bad_row_values(data_type: str, text: str) -> None:
         ("CREATE MATERIALIZED VIEW m AS SELECT 1 FROM t", ("CREATE MATERIALIZED VIEW", "CREATE TABLE"), False),
         ("BEGIN EXECUTE IMMEDIATE 'CREATE SEQUENCE s'; END;", ("CREATE SEQUENCE",), False),
         ("CREATE DIMENSION a LEVEL b IN c HIERARCHY d e", (), False),
+        ("BEGIN EXECUTE IMMEDIATE 'UPDATE ' || t || ' SET a = 1'; END;", (), True),
+        ("BEGIN EXECUTE IMMEDIATE 'DELETE' || ' FROM t'; END;", (), True),
+        ("BEGIN EXECUTE IMMEDIATE 'CREATE OR REPLACE ' || kind || ' x'; END;", ALL_RIGHTS, False),
+        ("BEGIN EXECUTE IMMEDIATE 'CREATE' || ' TABLE x (n NUMBER)'; END;", ALL_RIGHTS, False),
+        ("BEGIN EXECUTE IMMEDIATE 'CREATE ' || 'TABLE x (n NUMBER)'; DBMS_OUTPUT.PUT_LINE(' '); END;", ALL_RIGHTS, False),
     ],
 )  # fmt: skip
 def test_needs(text: str, rights: tuple[str, ...], writes: bool) -> None:
@@ -248,6 +257,7 @@ def test_redefinition() -> None:
     assert not may_redefine(["CREATE FUNCTION f ..."], ["EXEC p"])
     assert may_redefine(["BEGIN EXECUTE IMMEDIATE 'CREATE TABLE t (n NUMBER)'; END;"], [])
     assert may_redefine([], ["ALTER PROCEDURE p COMPILE"])
+    assert may_redefine(["BEGIN EXECUTE IMMEDIATE 'CREATE ' || what; END;"], [])
     deep = "x"
     for _ in range(9):
         deep = "'" + f"EXECUTE {deep} ".replace("'", "''") + "'"

@@ -28,6 +28,8 @@ RETRIES, RETRY_SECONDS = 5, 2
 """Listeners of small servers refuse bursts of logins (ORA-12516); the driver tries again by itself."""
 UNREADABLE = "UNREADABLE"
 """Our own code; the driver has none for it."""
+_NO_SESSION = frozenset(("DPY-1001", "DPY-4011"))
+"""Not connected (the driver has hung up before), and connection closed."""
 _FETCH_SIZE = 500
 _TEXT_SIZE = 32_767
 
@@ -75,7 +77,7 @@ def _plain(error: oracledb.Error) -> DriverError:
         message="\n".join(kept),
         offset=int(getattr(detail, "offset", 0) or 0),
         session_dead=bool(getattr(detail, "is_session_dead", False))
-        or getattr(detail, "full_code", "") == "DPY-4011",
+        or getattr(detail, "full_code", "") in _NO_SESSION,
     )
 
 

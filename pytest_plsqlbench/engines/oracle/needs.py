@@ -42,12 +42,8 @@ def needs_of(texts: Iterable[str]) -> Needs:
             piece, depth = pending.pop()
             tokens = [token for token in tokenize(piece, "oracle") if not token.silent]
             writes |= _writes(tokens)
-            rights |= _creates(tokens)
-            if depth < _MAX_DEPTH:
-                contents = (string_content(token, "oracle") for token in tokens)
-                pending += [
-                    (content, depth + 1) for content in contents if content and " " in content.strip(" ")
-                ]
+            rights |= _creates(tokens, whole=depth == 0)
+            pending += _strings(tokens, depth)
     return Needs(tuple(sorted(rights)), writes)
 
 
@@ -60,12 +56,22 @@ def _writes(tokens: list[Token]) -> bool:
     return False
 
 
-def _creates(tokens: list[Token]) -> set[str]:
+def _strings(tokens: list[Token], depth: int) -> list[tuple[str, int]]:
+    """Contents of strings, which may be dynamic SQL or a part of it (``'UPDATE ' || name || ' SET …'``)."""
+    if depth >= _MAX_DEPTH:
+        return []
+    contents = (string_content(token, "oracle") for token in tokens)
+    return [(content, depth + 1) for content in contents if content and not content.isspace()]
+
+
+def _creates(tokens: list[Token], *, whole: bool) -> set[str]:
+    """Rights for what is created; where a part of a statement ends before that is named, for all."""
     found = set()
     for at, token in enumerate(tokens):
         if token.kind != "word" or token.value != "CREATE":
             continue
-        for after in tokens[at + 1 : at + 1 + _LOOK_AHEAD]:
+        following = tokens[at + 1 : at + 1 + _LOOK_AHEAD]
+        for after in following:
             if after.value in _FINAL:
                 break
             if after.value == "MATERIALIZED":
@@ -74,6 +80,9 @@ def _creates(tokens: list[Token]) -> set[str]:
             if after.value in _CREATED:
                 found.add(_CREATED[after.value])
                 break
+        else:
+            if not whole and len(following) < _LOOK_AHEAD:
+                found |= {*_CREATED.values(), "CREATE MATERIALIZED VIEW"}
     return found
 
 
@@ -97,7 +106,5 @@ def _redefines(text: str, least_depth: int) -> bool:
         words = {token.value for token in tokens if token.kind == "word"}
         if depth >= least_depth and not _REDEFINING.isdisjoint(words):
             return True
-        if depth < _MAX_DEPTH:
-            contents = (string_content(token, "oracle") for token in tokens)
-            pending += [(content, depth + 1) for content in contents if content and " " in content.strip(" ")]
+        pending += _strings(tokens, depth)
     return False
