@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -66,23 +67,41 @@ def mean_interval(subsets: Sequence[Samples], keys: Keys, confidence: float = CO
     sample = clusters_of([part for part in means if part], keys)
     if sample is None:
         return None
-    whole = all(value.denominator == 1 for part in means for value in part.values())
-    found = wilson_wall(sample, confidence, exact=whole and sample.independent)
-    if not (whole and sample.independent):
+    values = [list(map(float, part.values())) for part in means if part]
+    exact = sample.independent and all(value in {0.0, 1.0} for value in values[0])
+    found = _score_interval(sample, values, confidence, exact=exact)
+    if not exact:
         found = found.outer(halves_interval(sample, confidence) or found)
     return rounded(found.outer(Interval(sample.mean, sample.mean)).within(0.0, 1.0))
 
 
-def wilson_wall(sample: Clusters, confidence: float, *, exact: bool) -> Interval:
-    """Wilson's interval for as many tasks as the clustered sample is worth (Franco et al. 2019).
+def _score_interval(
+    sample: Clusters, values: Sequence[Sequence[float]], confidence: float, *, exact: bool
+) -> Interval:
+    """Wilson's interval for the number of all-or-nothing tasks that the sample is worth (Franco et al. 2019).
 
-    At most the number of tasks, and just that where all are alike (Korn and Graubard 1998).
+    That number is what gives their mean the variance found between clusters, or that of independent tasks
+    where it is larger; where all values are alike, the number of tasks (as Korn and Graubard 1998).
     """
-    share, n = sample.mean, sample.harmonic_size
-    alike = share * (1 - share) / n
-    if not exact and alike > 0:
-        n /= max(1.0, sample.variance / alike)
-    return wilson(min(max(share, 0.0), 1.0), n, sample.quantile(confidence, exact=exact))
+    share = min(max(sample.mean, 0.0), 1.0)
+    whole = share * (1 - share)
+    variance = max(sample.variance, _independent_variance(values))
+    n = whole / variance if not exact and whole > 0 else sample.harmonic_size
+    return wilson(share, n, sample.quantile(confidence, exact=exact))
+
+
+def _independent_variance(values: Sequence[Sequence[float]]) -> float:
+    """Of the macro mean, were tasks independent; one all-or-nothing task is added to those of each subset.
+
+    So that a few values that happen to be nearly alike do not promise that all others are.
+    """
+    parts = []
+    for part in values:
+        n = len(part)
+        mean = math.fsum(part) / n
+        spread = math.fsum((value - mean) ** 2 for value in part)
+        parts.append((spread + mean * (1 - mean)) / (n + 1) / n)
+    return math.fsum(parts) / len(parts) ** 2
 
 
 def clusters_of(subsets: Sequence[Mapping[Unit, Fraction]], keys: Keys) -> Clusters | None:
@@ -121,5 +140,4 @@ __all__ = [
     "mean_interval",
     "rounded",
     "unit_means",
-    "wilson_wall",
 ]

@@ -10,6 +10,8 @@ from pytest_plsqlbench.bench.statistics import all_of_k, pass_at_k
 
 SOLVED = (SUITE_PASS, EX, EPISODE_PASS)
 """Metrics of 0 or 1 a sample."""
+SOLVED_AT_1 = "solved@1"
+"""Whichever of them a task has: the share of tasks and conversations that are solved as a whole."""
 STEPS = (1, 2, 5)
 """k is shown for 2, 5, 10, 20, 50 … and for the number of samples."""
 

@@ -1,0 +1,153 @@
+"""A metric of two models over the same tasks: the difference, and how much of it is certain."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import msgspec
+
+from pytest_plsqlbench.bench.intervals import Keys, clusters_of, rounded
+from pytest_plsqlbench.bench.metrics import Unit
+from pytest_plsqlbench.bench.resampling import Clusters, halves_interval, sign_flip
+from pytest_plsqlbench.bench.statistics import CONFIDENCE, POWER, Interval, mcnemar, paired_score, quantile
+
+Pairs = Mapping[Unit, tuple[Fraction, Fraction]]
+"""Of each task or conversation of a subset: the baseline's value and the new one."""
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric compared with a baseline by task, over the tasks that both were judged on."""
+
+    baseline: float
+    value: float
+    difference: float
+    """``value - baseline``."""
+    low: float
+    high: float
+    """Confidence interval of the difference."""
+    confidence: float
+    p: float
+    """Two-sided, exact: that the sign of each cluster's difference is the toss of a coin."""
+    test: str
+    """``mcnemar`` where tasks are independent and each is solved or not, else ``sign_flip`` over clusters."""
+    p_holm: float | None = None
+    """``p`` adjusted for the number of subsets that were compared (Holm)."""
+    detectable: float
+    """The smallest true difference that the comparison would have shown with a probability of 80 %."""
+    n: int
+    """Tasks or conversations compared."""
+    clusters: int
+    """Groups of them that are independent of each other: databases, or tasks without one."""
+    gained: int
+    """Tasks with a higher value than in the baseline."""
+    lost: int
+    """Tasks with a lower value."""
+    decidable: bool
+    """Enough clusters for an interval of this confidence to exclude anything."""
+
+
+def compare_pairs(subsets: Sequence[Pairs], keys: Keys, confidence: float = CONFIDENCE) -> Difference | None:
+    """Compare the macro mean of subsets (of one: its mean) between two models.
+
+    The interval is the outer one of the bootstrap by random halves of the clusters and of Tango's score
+    interval for the effective number of pairs, which also knows of the differences that were not drawn.
+
+    Args:
+        subsets: values from 0 to 1; subsets without pairs are left out.
+        keys: the cluster of each unit.
+        confidence: two-sided.
+
+    Returns:
+        None without pairs.
+    """
+    subsets = [pairs for pairs in subsets if pairs]
+    changes = [{unit: new - old for unit, (old, new) in pairs.items()} for pairs in subsets]
+    sample = clusters_of(changes, keys)
+    if sample is None:
+        return None
+    values = [value for pairs in subsets for pair in pairs.values() for value in pair]
+    exact = sample.independent and all(value.denominator == 1 for value in values)
+    moves = [change for part in changes for change in part.values()]
+    gained, lost = sum(change > 0 for change in moves), sum(change < 0 for change in moves)
+    halves = halves_interval(sample, confidence)
+    score = _score_interval(changes, sample, confidence, exact=exact)
+    interval = score.outer(halves or score).within(-1.0, 1.0)
+    old, new = (_macro_mean(subsets, place) for place in (0, 1))
+    bounds = rounded(interval.outer(Interval(sample.mean, sample.mean)))
+    return Difference(
+        baseline=float(old),
+        value=float(new),
+        difference=float(new - old),
+        low=bounds.low,
+        high=bounds.high,
+        confidence=confidence,
+        p=mcnemar(gained, lost) if exact else sign_flip(_cluster_sums(changes, keys)),
+        test="mcnemar" if exact else "sign_flip",
+        detectable=round(_detectable(interval, sample, confidence, exact=exact), 6),
+        n=len(moves),
+        clusters=sample.count,
+        gained=gained,
+        lost=lost,
+        decidable=halves is not None,
+    )
+
+
+def _score_interval(
+    changes: Sequence[Mapping[Unit, Fraction]], sample: Clusters, confidence: float, *, exact: bool
+) -> Interval:
+    """Tango's interval for as many pairs as the clustered sample is worth, at most all of them.
+
+    Differences of a part of a task count as so many fewer, smaller ones; one of a whole task is added to
+    those seen, as the next might be one.
+    """
+    n = sample.harmonic_size
+    gained = n * _macro([[max(change, 0.0) for change in _floats(part)] for part in changes])
+    lost = n * _macro([[max(-change, 0.0) for change in _floats(part)] for part in changes])
+    squares = n * _macro([[change * change for change in _floats(part)] for part in changes])
+    size = (squares + 1) / (gained + lost + 1)
+    alike = (size * (gained + lost) / n - sample.mean**2) / n
+    worth = 1.0 if exact or alike <= 0 else max(1.0, sample.variance / alike)
+    z = sample.quantile(confidence, exact=exact)
+    low, high = paired_score(gained / size / worth, lost / size / worth, n / worth, z)
+    return Interval(low * size, high * size)
+
+
+def _floats(part: Mapping[Unit, Fraction]) -> list[float]:
+    return [float(change) for change in part.values()]
+
+
+def _macro(parts: Sequence[Sequence[float]]) -> float:
+    return math.fsum(math.fsum(part) / len(part) for part in parts) / len(parts)
+
+
+def _macro_mean(subsets: Sequence[Pairs], place: int) -> Fraction:
+    means = [sum((pair[place] for pair in pairs.values()), Fraction()) / len(pairs) for pairs in subsets]
+    return sum(means, Fraction()) / len(means)
+
+
+def _cluster_sums(changes: Sequence[Mapping[Unit, Fraction]], keys: Keys) -> list[Fraction]:
+    """What each cluster adds to the difference of the means; whole numbers of a single subset stay whole."""
+    sums: defaultdict[str, Fraction] = defaultdict(Fraction)
+    for part in changes:
+        weight = Fraction(1, len(part)) if len(changes) > 1 else Fraction(1)
+        for unit, change in part.items():
+            if change:
+                sums[keys[unit]] += change * weight
+    return [sums[key] for key in sorted(sums)]
+
+
+def _detectable(interval: Interval, sample: Clusters, confidence: float, *, exact: bool) -> float:
+    """A true difference whose interval excludes 0 with the probability POWER, given this much noise."""
+    z = sample.quantile(confidence, exact=exact)
+    half = (interval.high - interval.low) / 2
+    if math.isinf(z):
+        return 1.0
+    error = math.sqrt(sample.variance) or half / z
+    power = quantile(POWER) if exact else quantile(POWER, sample.freedom)
+    return min(1.0, half + power * error)
+
+
+__all__ = ["Difference", "Pairs", "compare_pairs"]
