@@ -33,5 +33,5 @@ class Budget:
         return max(1, round((self.seconds - self.elapsed()) * 1000))
 
     def overdrawn(self) -> bool:
-        """Whether the time is clearly over: a program may catch the server's own cancel and go on."""
-        return self.elapsed() > self.seconds + GRACE / 4
+        """Whether the time is over: a program may catch the server's cancel, or turn it off, and go on."""
+        return self.elapsed() > self.seconds

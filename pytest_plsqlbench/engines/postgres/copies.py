@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -15,9 +16,11 @@ from pytest_plsqlbench.engines.postgres import state
 from pytest_plsqlbench.engines.postgres.admin import first_line
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.facts import Facts, read_facts
+from pytest_plsqlbench.engines.postgres.fingerprint import role_parts, row_of
+from pytest_plsqlbench.engines.postgres.inspection import Inspector, Pristine, Row
 from pytest_plsqlbench.engines.postgres.names import fresh_database, literal, quoted, side_role
 from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
-from pytest_plsqlbench.engines.postgres.settings import connect_options
+from pytest_plsqlbench.engines.postgres.settings import PINNED_REPORTED, REPORTED, connect_options
 from pytest_plsqlbench.engines.protocol import EngineUnavailableError, InfrastructureError, Limits, Side
 from pytest_plsqlbench.servers.naming import membership
 
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 SIDES: tuple[Side, ...] = ("candidate", "reference")
 _MOST_BLOAT = 48 << 20
+_MOST_INSPECTORS = 2
+"""Sessions that a lane keeps for looking after plays: servers have few to give."""
+_ENDING_SECONDS = 2.0
 _ROLE = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"
 
 
@@ -41,6 +47,9 @@ class Copy:
     """Bytes on disk, as copied."""
     unsettled: bool = False
     """A play was begun and not ended well: sequences may stand elsewhere than loaded."""
+    inspector: Inspector | None = None
+    before: Row | None = None
+    """What the first inspector found, before any play."""
 
 
 class Copies:
@@ -54,23 +63,130 @@ class Copies:
         self._passwords = admin.address.kind != "embedded"
         self._baselines: dict[str, state.Baseline] = {}
         self._facts: dict[str, Facts] = {}
+        self._pristine: dict[str, Pristine] = {}
+        self._inspected: list[Copy] = []
+        self._generation = 0
         self._create_roles()
 
+    def _name(self, side: Side) -> str:
+        return side_role(self._run_id, self._worker, side, self._generation)
+
     def _role(self, side: Side) -> str:
-        return quoted(side_role(self._run_id, self._worker, side))
+        return quoted(self._name(side))
 
     def _create_roles(self) -> None:
-        for side in SIDES:
-            role = self._role(side)
+        """Create the two roles, and note what is known of roles that nobody has used."""
+        while True:
             try:
-                self._admin.execute(f"CREATE ROLE {role} {_ROLE} CONNECTION LIMIT {self._limits.sessions:d}")
-                if not self._admin.address.superuser:
-                    self._admin.execute(membership(role, self._admin.server_version))
+                for side in SIDES:
+                    role = self._role(side)
+                    self._admin.execute(
+                        f"CREATE ROLE {role} {_ROLE} CONNECTION LIMIT {self._limits.sessions:d}"
+                    )
+                    if not self._admin.address.superuser:
+                        self._admin.execute(membership(role, self._admin.server_version))
+                    self._admin.execute(self._reset(role))
             except psycopg.errors.DuplicateObject:
-                continue  # of a worker that died and was restarted under its old name
+                # of a worker that died and was restarted under its old name: nobody knows what they hold
+                self._generation += 1
             except psycopg.Error as error:
                 reason = first_line(error)
                 raise EngineUnavailableError(f"cannot create roles on the server: {reason}") from None
+            else:
+                break
+        names = ", ".join(literal(self._name(side)) for side in SIDES)
+        found = self._admin.execute(
+            f"SELECT oid FROM pg_catalog.pg_roles WHERE rolname IN ({names}) ORDER BY oid"
+        )
+        self._oids = tuple(int(row[0]) for row in found)
+        self._role_row = self._look_at_roles()
+
+    def _reset(self, role: str) -> str:
+        """Statements that undo what a role may have set for its own later logins."""
+        reset = f"ALTER ROLE {role} RESET ALL"
+        if self._admin.address.superuser:
+            reset += f"; ALTER ROLE {role} SET temp_file_limit = '{self._limits.temp_files >> 10:d}kB'"
+        return reset
+
+    def _look_at_roles(self) -> Row:
+        try:
+            [row] = self._admin.execute(f"SELECT {row_of(role_parts(self._oids))}")
+        except psycopg.Error as error:
+            raise InfrastructureError(f"cannot look at roles: {first_line(error)}") from None
+        return tuple(None if value is None else str(value).encode() for value in row)
+
+    def renew_roles(self) -> None:
+        """Put new roles in the place of those that hold what no rollback undoes; all copies are dropped.
+
+        Raises:
+            InfrastructureError: the server is gone.
+            EngineUnavailableError: it does not let us make roles any more.
+        """
+        with contextlib.suppress(InfrastructureError):  # one that cannot be dropped goes with the run
+            self.drop_roles()
+        self._generation += 1
+        self._create_roles()
+
+    def role_stains(self) -> list[str]:
+        """What the lane's roles hold that they did not hold when they were made."""
+        pairs = zip(role_parts(self._oids), self._look_at_roles(), self._role_row, strict=True)
+        return [name for name, now, before in pairs if now != before]
+
+    def inspector(self, copy: Copy) -> Inspector:
+        """Who looks after plays in a copy; at first before any program is played in it."""
+        if copy.inspector is None:
+            facts, fingerprint = self.facts(copy), copy.template.fingerprint
+            while len(self._inspected) >= _MOST_INSPECTORS:
+                self._dismiss(self._inspected[0])
+            inspector = copy.inspector = Inspector(
+                self._admin, copy.name, self._oids, copy.template.schemas, facts.sequences, copy.before
+            )
+            self._inspected.append(copy)
+            copy.before = inspector.before
+            if fingerprint not in self._pristine:
+                self._pristine[fingerprint] = inspector.learn()
+            inspector.pristine = self._pristine[fingerprint]
+        return copy.inspector
+
+    def _dismiss(self, copy: Copy) -> None:
+        if copy.inspector is not None:
+            copy.inspector.close()
+            copy.inspector = None
+            self._inspected.remove(copy)
+
+    def stains(self, copy: Copy, *, thorough: bool = False) -> list[str]:
+        """What the plays in a copy have left that a rollback does not undo, in words.
+
+        Raises:
+            InfrastructureError: the server is gone.
+        """
+        inspector = self.inspector(copy)
+        if copy.unsettled:
+            inspector.settle(self.facts(copy).sequences)
+            copy.unsettled = False
+        sessions = [session for session in copy.sessions.values() if not session.gone]
+        stains, crowded = inspector.glance(self._role_row, len(sessions))
+        if any(session.reported(REPORTED) != PINNED_REPORTED for session in sessions):
+            stains.append("settings of a session")
+        if (crowded or thorough) and self._strangers(copy, [session.pid for session in sessions]):
+            stains.append("sessions")
+        if thorough:
+            stains += inspector.search()
+        return stains
+
+    def _strangers(self, copy: Copy, own: list[int]) -> bool:
+        """Whether the lane's roles have other sessions in a copy; one that is just ending is waited for."""
+        pids = ", ".join(str(pid) for pid in own) or "0"
+        query = (
+            f"SELECT 1 FROM pg_catalog.pg_stat_activity WHERE datname = {literal(copy.name)}"
+            f" AND usesysid IN ({', '.join(map(str, self._oids))}) AND pid NOT IN ({pids})"
+        )
+        end = time.monotonic() + _ENDING_SECONDS
+        while self._admin.execute(query):
+            if time.monotonic() > end:
+                return True
+            time.sleep(0.005)
+        return False
 
     def make(self, template: Template) -> Copy:
         """Copy a template.
@@ -103,6 +219,7 @@ class Copies:
 
     def drop(self, copy: Copy) -> None:
         """Close the sessions of a copy and drop it."""
+        self._dismiss(copy)
         for session in copy.sessions.values():
             session.close()
         copy.sessions.clear()
@@ -124,16 +241,12 @@ class Copies:
         role = self._role(side)
         parameters = {
             "dbname": copy.name,
-            "user": side_role(self._run_id, self._worker, side),
+            "user": self._name(side),
             "options": connect_options(copy.template.path, check_client=True),
             "application_name": "plsqlbench",
         }
-        # a role may change its own settings and password
-        reset = f"ALTER ROLE {role} RESET ALL"
-        if self._admin.address.superuser:
-            reset += f"; ALTER ROLE {role} SET temp_file_limit = '{self._limits.temp_files >> 10:d}kB'"
-        self._admin.execute(reset)
-        if self._passwords:
+        self.reset_role(side)
+        if self._passwords:  # a role may change its own
             parameters["password"] = secrets.token_urlsafe(24)
             self._admin.execute(f"ALTER ROLE {role} PASSWORD '{parameters['password']}'")
         conninfo = make_conninfo(self._admin.address.conninfo, **parameters)
@@ -142,6 +255,11 @@ class Copies:
             return "disk_limit" if self._size(copy) > copy.size + self._limits.disk else None
 
         return Session(self._admin, conninfo, tick)
+
+    def reset_role(self, side: Side) -> None:
+        """Undo what a role has set for its own later sessions, and all that look."""
+        role = self._role(side)
+        self._admin.execute(self._reset(role))
 
     def session(self, copy: Copy, side: Side) -> Session:
         """The kept session of a side in a copy, opened when there is none."""

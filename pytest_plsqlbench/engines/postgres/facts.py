@@ -23,6 +23,9 @@ WHERE pg_catalog.has_sequence_privilege(s.seqrelid, 'UPDATE')
 _DEFERRABLE = """
 SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint WHERE condeferrable)
   OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger WHERE tgdeferrable)"""
+_KEPT = """EXISTS (SELECT 1 FROM pg_catalog.pg_prepared_statement())
+  OR EXISTS (SELECT 1 FROM pg_catalog.pg_lock_status() l
+    WHERE l.locktype = 'advisory' AND l.pid = pg_catalog.pg_backend_pid())"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,15 @@ def read_facts(session: Session, budget: Budget) -> Facts:
     sequences = read_sequences(session, budget)
     session.control("ROLLBACK", budget)
     return Facts(sequences, deferrable)
+
+
+def leans_on_session(session: Session, budget: Budget) -> bool:
+    """Whether a program that was installed would go on differently outside our transaction, or between tests.
+
+    It left constraints that wait for the end of a transaction, or keeps prepared statements or advisory locks
+    in the session, which are taken away between tests.
+    """
+    return session.control(f"{_DEFERRABLE} OR {_KEPT}", budget)[-1].get_value(0, 0) == b"t"
 
 
 def has_deferrable(session: Session, budget: Budget) -> bool:

@@ -62,6 +62,7 @@ class IsolatedPlay:
                     observed.append(self._test(copy, session, at, self._play.tests[at]))
             finally:
                 self._copies.drop(copy)
+                self._copies.reset_role(self._play.side)
         return Played(tuple(self._shown[at] for at in sorted(self._shown)), tuple(observed), (FLAG,))
 
     def _install(self, copy: Copy) -> tuple[CallObservation | None, Session]:

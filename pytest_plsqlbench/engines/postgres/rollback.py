@@ -14,7 +14,7 @@ from pytest_plsqlbench.bench.observation import CallObservation, Observation
 from pytest_plsqlbench.engines.postgres import settings, state
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
-from pytest_plsqlbench.engines.postgres.facts import Sequence, has_deferrable, read_sequences, restore
+from pytest_plsqlbench.engines.postgres.facts import Sequence, leans_on_session, read_sequences, restore
 from pytest_plsqlbench.engines.postgres.failure import Routines, diagnostic
 from pytest_plsqlbench.engines.postgres.rolled_test import GoneInTestError, RolledTest
 from pytest_plsqlbench.engines.postgres.scripts import calls_of, judges_state, reading
@@ -26,6 +26,7 @@ from pytest_plsqlbench.engines.postgres.steps import (
     Watched,
     no_savepoint,
     savepoint_name,
+    see_end,
     see_outcome,
 )
 from pytest_plsqlbench.engines.protocol import InfrastructureError, Play, Played
@@ -33,8 +34,7 @@ from pytest_plsqlbench.engines.protocol import InfrastructureError, Play, Played
 if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.copies import Copies, Copy
 
-_FORGET = "DEALLOCATE ALL"
-_CLEAN = f"SELECT pg_catalog.pg_advisory_unlock_all(); {_FORGET}"
+_CLEAN = "SELECT pg_catalog.pg_advisory_unlock_all(); DEALLOCATE ALL"
 
 
 class RollbackPlay:
@@ -82,7 +82,7 @@ class RollbackPlay:
             if not self._install(session):
                 return self._last in self._killers
             failed = self._settle(session) if self._programs else None
-        except ControlError:
+        except (ControlError, SessionGoneError):
             # a program has put something in the way of the harness: not a way to escape a verdict
             raise TransactionLostError from None
         if failed is not None or len(self._observed) == len(self._play.tests):
@@ -125,6 +125,10 @@ class RollbackPlay:
         for at, script in enumerate(self._programs):
             if at in self._killers:
                 continue
+            if at and not all(before.only_routines for before in self._programs[:at]):
+                # as where every program has a session: settings of an earlier one are not handed on
+                pin = settings.pin(self._copy.template.path)
+                session.control(_joined(pin, self._timeout(limits.time)), self._harness())
             session.output.restart(limits)
             steps = Guarded(session) if self._careful and at < self._last else Watched(session)
             try:
@@ -132,6 +136,7 @@ class RollbackPlay:
                     session, script, Budget(limits), steps, routines=Routines(script.statements)
                 )
             except GoneDuringCallError as gone:
+                see_end(gone.observation)
                 self._killers.add(at)
                 self._shown[at] = gone.observation
                 return False
@@ -159,7 +164,9 @@ class RollbackPlay:
                 self._shown[self._last] = msgspec.structs.replace(shown, lines=lines)
                 self._look_around(session)
         except SessionGoneError as gone:
-            failed = msgspec.structs.replace(shown, limit=gone.limit, lost=gone.limit is None)
+            error = None if gone.failure is None else diagnostic(gone.failure)
+            failed = msgspec.structs.replace(shown, error=error, limit=gone.limit, lost=gone.limit is None)
+            see_end(failed)
         except ControlError as error:
             failure = error.failure
             if no_savepoint(failure, self._outer):
@@ -179,7 +186,7 @@ class RollbackPlay:
         """See what a program that ran while it was installed has left."""
         try:
             session.control(settings.pin(("pg_catalog",)), self._harness())
-            if has_deferrable(session, self._harness()):
+            if leans_on_session(session, self._harness()):
                 raise NeedsAutocommitError
             self._standing = read_sequences(session, self._harness())
             session.control(f"ROLLBACK TO SAVEPOINT {self._inner}", self._harness())
@@ -215,6 +222,7 @@ class RollbackPlay:
                 observation = played.play(self._shown.get(self._last))
                 observation = played.leave(observation, self._inner, self._back(at, first))
             except GoneInTestError as gone:
+                see_end(gone.observation.calls[-1])
                 self._observed.append(gone.observation)
                 return at == len(self._play.tests) - 1
             self._observed.append(observation)
@@ -227,7 +235,7 @@ class RollbackPlay:
             return _joined(f"ROLLBACK TO SAVEPOINT {self._inner}; ROLLBACK", _CLEAN, restore(self._loaded))
         seconds = self._seconds(at + 1)
         timeout = "" if seconds == self._seconds(first) else self._timeout(seconds)
-        return _joined(f"ROLLBACK TO SAVEPOINT {self._inner}", _FORGET, restore(self._standing), timeout)
+        return _joined(f"ROLLBACK TO SAVEPOINT {self._inner}", _CLEAN, restore(self._standing), timeout)
 
     def _end(self, session: Session) -> None:
         with contextlib.suppress(SessionGoneError):  # the next play opens another

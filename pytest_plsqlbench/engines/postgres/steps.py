@@ -14,6 +14,8 @@ from pytest_plsqlbench.engines.postgres.session import ControlError, Session, Sh
 
 _NEEDS_AUTOCOMMIT = frozenset(("2D000", "25001"))
 """invalid_transaction_termination, active_sql_transaction: the same text would run outside a transaction."""
+_IDLE_IN_OURS = frozenset(("25P03", "25P04"))
+"""Time-outs of idle and of long transactions that a program has set itself: it was ours that ran out."""
 _NO_SAVEPOINT = frozenset(("3B001", "25P01"))
 _OURS = frozenset((TransactionStatus.INTRANS, TransactionStatus.INERROR))
 
@@ -118,6 +120,16 @@ def see_outcome(shown: CallObservation) -> None:
     """
     if shown.error is not None and shown.error.code in _NEEDS_AUTOCOMMIT:
         raise NeedsAutocommitError
+
+
+def see_end(shown: CallObservation) -> None:
+    """See that a session that is gone did not go only because our transaction was around the call.
+
+    Raises:
+        TransactionLostError: it did.
+    """
+    if shown.lost and shown.error is not None and shown.error.code in _IDLE_IN_OURS:
+        raise TransactionLostError
 
 
 def no_savepoint(failure: Failure, name: str) -> bool:
