@@ -9,6 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from types import SimpleNamespace
 
+import msgspec
 import oracledb
 import pytest
 from oracle_double import FakeConnection, FakeOracle, Reply, Result, dpy, gate_of, ora
@@ -26,6 +27,7 @@ from pytest_plsqlbench.engines.protocol import (
     Play,
     UnsupportedError,
 )
+from pytest_plsqlbench.servers.address import ServerAddress
 
 MakePlay = Callable[..., Play]
 READ = "SELECT total FROM orders;"
@@ -161,6 +163,24 @@ def test_a_wrong_statement_names_its_place(
         with pytest.raises(DatabaseLoadError, match=r"^shop.yaml:3: ORA-00902"):
             lane.play(make_play(calls=(READ,), database=shop))
     assert len(server.sent("^CREATE TABLE SHOP")) == 1
+
+
+def test_a_full_server_is_tried_again_by_the_next_run(
+    server: FakeOracle, address: ServerAddress, make_play: MakePlay, shop: Database
+) -> None:
+    """engines fact 8: 12 GB and the like are not the data's fault; once a run is enough."""
+    server.on("^CREATE TABLE SHOP", Reply(error=ora(12954, "The request exceeds the maximum allowed size")))
+    first = OracleEngine(address).lane("gw0")
+    for _ in range(2):
+        with pytest.raises(DatabaseLoadError, match=r"^shop.yaml:3: ORA-12954"):
+            first.play(make_play(calls=(READ,), database=shop))
+    assert len(server.sent("^CREATE TABLE SHOP")) == 1
+    first.close()
+    server._replies.clear()
+    server.on("BEGIN p", Reply())
+    later = OracleEngine(msgspec.structs.replace(address, run_id="r2")).lane("gw0")
+    later.play(make_play(calls=("EXEC p",), database=shop))
+    assert server.register["SHOP"][2] == "ready"
 
 
 def test_a_wrong_row_names_its_place(

@@ -180,10 +180,22 @@ def test_cells(value: object, kind: str, expected: object) -> None:
 
 def test_nested_cursors_are_text() -> None:
     """A cursor in a row is shown with its rows."""
-    rows = SimpleNamespace(
-        columns=(Column("N", "NUMBER"),), fetch=lambda _count: [(Decimal(1),), (None,)], close=lambda: None
-    )
-    assert cell(rows, "CURSOR") == ("other", "CURSOR[(1), (NULL)]")
+
+    def cursor(*numbers: int | None) -> SimpleNamespace:
+        left = [(None if n is None else Decimal(n),) for n in numbers]
+
+        def fetch(count: int) -> list[tuple[Decimal | None]]:
+            batch, left[:] = left[:count], left[count:]
+            return batch
+
+        return SimpleNamespace(columns=(Column("N", "NUMBER"),), fetch=fetch, close=lambda: None)
+
+    assert cell(cursor(1, None), "CURSOR") == ("other", "CURSOR[(1), (NULL)]")
+    assert cell(cursor(), "CURSOR") == ("other", "CURSOR[]")
+    one, two = (cell(cursor(*range(2500), last), "CURSOR") for last in (1, 2))
+    assert one is not None
+    assert "(999), and 1501 more, " in one[1]
+    assert one != two, "nothing is left out in silence"
 
 
 @pytest.mark.parametrize(

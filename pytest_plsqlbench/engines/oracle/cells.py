@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 import struct
 from collections.abc import Callable
@@ -181,14 +182,24 @@ def _part(value: Any) -> str:
 
 
 def _cursor(value: Rows) -> str:
-    """A nested cursor: its rows as one text."""
+    """A nested cursor: its rows as one text; of those after the first thousand, how many and a digest."""
     kinds = [column.type for column in value.columns]
-    rows = value.fetch(_NESTED_ROWS)
-    value.close()
-    texts = []
-    for row in rows:
-        parts = (cell(part, kind) for part, kind in zip(row, kinds, strict=True))
-        texts.append("(" + ", ".join("NULL" if part is None else part[1] for part in parts) + ")")
+    texts: list[str] = []
+    more, digest = 0, hashlib.sha256()
+    try:
+        while rows := value.fetch(_NESTED_ROWS):
+            for row in rows:
+                parts = (cell(part, kind) for part, kind in zip(row, kinds, strict=True))
+                text = "(" + ", ".join("NULL" if part is None else part[1] for part in parts) + ")"
+                if len(texts) < _NESTED_ROWS:
+                    texts.append(text)
+                else:
+                    more += 1
+                    digest.update(text.encode("utf-8", "surrogatepass"))
+    finally:
+        value.close()
+    if more:
+        texts.append(f"and {more} more, {digest.hexdigest()}")
     return "CURSOR[" + ", ".join(texts) + "]"
 
 

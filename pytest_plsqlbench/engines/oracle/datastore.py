@@ -10,7 +10,7 @@ from pytest_plsqlbench.bench.observation import TableState
 from pytest_plsqlbench.engines.oracle.admin import Admin
 from pytest_plsqlbench.engines.oracle.capabilities import Capabilities
 from pytest_plsqlbench.engines.oracle.gate import Gate
-from pytest_plsqlbench.engines.oracle.loader import Loader, Progress
+from pytest_plsqlbench.engines.oracle.loader import Loader, Progress, may_try_again
 from pytest_plsqlbench.engines.oracle.port import DriverError
 from pytest_plsqlbench.engines.oracle.provisioning import USABLE_TYPES, DataObject
 from pytest_plsqlbench.engines.oracle.register import Entry, Register
@@ -154,6 +154,8 @@ class DataStore:
             return None
         for entry in entries.values():
             if entry.state == "failed":
+                if may_try_again(entry.detail or "", self.admin.run_id):
+                    return None
                 raise DatabaseLoadError(entry.detail or f"{database.name}: it could not be loaded")
         return entries if all(entry.state == "ready" for entry in entries.values()) else None
 

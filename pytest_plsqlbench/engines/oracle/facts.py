@@ -41,6 +41,10 @@ STALE_STATE = frozenset((4061, 4062, 4065, 4068))
 TIMED_OUT = frozenset(("DPY-4024", "ORA-01013"))
 """What a cancelled call reports. Believed only when our own clock agrees."""
 MEMORY = frozenset((4030, 4031, 4036, 10260))
+SERVER_FULL = frozenset(
+    (257, 1536, 1544, 1652, 1653, 1654, 1658, 1659, 1683, 1688, 1691, 1692, 4030, 4031, 4036, 12954, 30036)
+)
+"""No space left (quota, tablespace, undo, archive, the 12 GB of Free) or memory: mended on the server."""
 PROFILE = frozenset(range(2391, 2400))
 """Limits of the user's profile. 2391 is the number of sessions."""
 OUTPUT_FULL = ("ORU-10027", "ORU-10028")

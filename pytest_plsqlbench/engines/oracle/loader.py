@@ -11,7 +11,7 @@ from pytest_plsqlbench.bench.task import Source
 from pytest_plsqlbench.engines.oracle import provisioning as sql
 from pytest_plsqlbench.engines.oracle.admin import Admin, drop_user
 from pytest_plsqlbench.engines.oracle.capabilities import Capabilities
-from pytest_plsqlbench.engines.oracle.facts import is_infrastructure, one_line
+from pytest_plsqlbench.engines.oracle.facts import SERVER_FULL, is_infrastructure, one_line
 from pytest_plsqlbench.engines.oracle.names import keep_name, quoted
 from pytest_plsqlbench.engines.oracle.pins import pin_block
 from pytest_plsqlbench.engines.oracle.port import Connection, DriverError
@@ -66,7 +66,10 @@ class Loader:
             widened = self._play(connection, database)
             connection.commit()
         except DatabaseLoadError as error:
-            self._register.set_state(owners, "failed", str(error)[:500])
+            cause = error.__cause__
+            full = isinstance(cause, DriverError) and cause.code in SERVER_FULL
+            detail = str(error)[:480] + (failed_in(self._admin.run_id) if full else "")
+            self._register.set_state(owners, "failed", detail)
             raise
         finally:
             connection.close()
@@ -156,6 +159,19 @@ class Loader:
         if time.monotonic() - self._told >= TELL_EVERY:
             self._told = time.monotonic()
             self._progress(f"loading {table} into Oracle: {self._loaded:,} rows so far")
+
+
+_FULL_IN_RUN = " [the server was full in run "
+
+
+def failed_in(run_id: str) -> str:
+    """The end of a failed entry's detail where the data may be right: a later run tries again."""
+    return f"{_FULL_IN_RUN}{run_id}]"
+
+
+def may_try_again(detail: str, run_id: str) -> bool:
+    """Whether data that could not be loaded is worth a try of this run."""
+    return _FULL_IN_RUN in detail and not detail.endswith(failed_in(run_id))
 
 
 def _wrong(source: Source, error: DriverError, tail: str) -> Exception:
