@@ -80,8 +80,10 @@ class RollbackPlay:
         session.plays += 1
         try:
             if not self._install(session):
+                _see_gone(session)
                 return self._last in self._killers
             failed = self._settle(session) if self._programs else None
+            _see_gone(session)
         except (ControlError, SessionGoneError):
             # a program has put something in the way of the harness: not a way to escape a verdict
             raise TransactionLostError from None
@@ -223,6 +225,7 @@ class RollbackPlay:
                 observation = played.leave(observation, self._inner, self._back(at, first))
             except GoneInTestError as gone:
                 see_end(gone.observation.calls[-1])
+                _see_gone(session)
                 self._observed.append(gone.observation)
                 return at == len(self._play.tests) - 1
             self._observed.append(observation)
@@ -248,6 +251,16 @@ class RollbackPlay:
     @staticmethod
     def _timeout(seconds: float) -> str:
         return f"SET LOCAL statement_timeout = {max(1, round(seconds * 1000))}"
+
+
+def _see_gone(session: Session) -> None:
+    """See that a killed session is not still at work in the database.
+
+    Raises:
+        TransactionLostError: it is.
+    """
+    if session.stuck:
+        raise TransactionLostError
 
 
 def _joined(*statements: str) -> str:
