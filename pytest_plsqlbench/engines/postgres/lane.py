@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.engines.postgres.copies import Copies, Copy
@@ -19,10 +20,16 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.template import Template, Templates
     from pytest_plsqlbench.engines.protocol import Limits, Play, Played
 
+REBUILT = "lane_rebuilt"
+"""Flag of a play after which databases and roles were made anew: it left what no rollback undoes."""
 _MOST_COPIES = 4
 """Databases that a lane keeps open at a time; the least recently used goes."""
 _PLAYS_PER_SESSION = 100
 """A session keeps the plan of every routine it ever called, and each later DDL walks them all."""
+
+
+class _StainedError(Exception):
+    """A play in a transaction left something behind."""
 
 
 class PostgresLane:
@@ -43,24 +50,45 @@ class PostgresLane:
         """
         refuse_commands(play)
         template = self._templates.get(play.database)
+        stained = False
         if not needs_autocommit(play):
-            played = self._roll_back(play, template)
+            try:
+                played = self._roll_back(play, template)
+            except _StainedError:
+                # a later test may have met what an earlier one left: nothing of it counts
+                self._rebuild()
+                played, stained = None, True
             if played is not None:
                 return played
         try:
-            return IsolatedPlay(self._copies, template, play).run()
+            played = IsolatedPlay(self._copies, template, play).run()
         except (ControlError, SessionGoneError) as error:
             raise InfrastructureError(f"a fresh session does not work: {error}") from None
+        if self._copies.role_stains():
+            # each test had a copy of its own and a login that found nothing of the one before: they count
+            self._rebuild()
+            stained = True
+        return replace(played, flags=(*played.flags, REBUILT)) if stained else played
+
+    def _rebuild(self) -> None:
+        """Make copies and roles anew."""
+        while self._kept:
+            self._copies.drop(self._kept.popitem()[1])
+        self._copies.renew_roles()
 
     def _roll_back(self, play: Play, template: Template) -> Played | None:
         """Play in a transaction; None where that would not show what the texts do outside one."""
         copy = self._copy(template)
         if self._copies.facts(copy).deferrable:
             return None
+        self._copies.inspector(copy)
         kept = False
         try:
             played = RollbackPlay(self._copies, copy, play).run()
-            self._tidy(copy, play, played)
+            worn = self._worn(copy, play, played)
+            if self._copies.stains(copy, thorough=worn):
+                raise _StainedError
+            self._tidy(copy, play, worn=worn)
             kept = True
         except TransactionLostError:
             return None
@@ -83,11 +111,16 @@ class PostgresLane:
         self._kept.move_to_end(fingerprint)
         return copy
 
-    def _tidy(self, copy: Copy, play: Play, played: Played) -> None:
-        """Do not let a session age, nor live on with what no rollback undoes."""
+    @staticmethod
+    def _worn(copy: Copy, play: Play, played: Played) -> bool:
+        """Whether the session has aged, or met a limit."""
         session = copy.sessions.get(play.side)
-        worn = session is None or session.gone or session.slow or session.plays >= _PLAYS_PER_SESSION
-        if worn or _limited(played):
+        aged = session is None or session.gone or session.slow or session.plays >= _PLAYS_PER_SESSION
+        return aged or _limited(played)
+
+    def _tidy(self, copy: Copy, play: Play, *, worn: bool) -> None:
+        """Do not let a session age, nor live on with what nobody can see in it."""
+        if worn:
             self._copies.retire(copy, play.side)
             if self._copies.bloated(copy):
                 self._discard(copy.template)

@@ -28,9 +28,9 @@ def template_database(run_id: str, fingerprint: str) -> str:
     return f"{run_prefix(run_id)}t_{hashlib.sha256(fingerprint.encode()).hexdigest()[:32]}"
 
 
-def side_role(run_id: str, worker: str, side: Side) -> str:
-    """The login role of one side of a worker's lane."""
-    return f"{run_prefix(run_id)}{_word(worker)}_{side[0]}"
+def side_role(run_id: str, worker: str, side: Side, generation: int = 0) -> str:
+    """The login role of one side of a worker's lane; another generation where the one before is stained."""
+    return f"{run_prefix(run_id)}{_word(worker)}_{side[0]}{generation or ''}"
 
 
 def fresh_database(run_id: str, worker: str) -> str:
