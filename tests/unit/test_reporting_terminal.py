@@ -9,43 +9,13 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sample_results import result
 
 from pytest_plsqlbench.bench.metrics import MetricValue
 from pytest_plsqlbench.bench.result import TestResult, TurnResult
 from pytest_plsqlbench.bench.summary import summarize
 from pytest_plsqlbench.reporting.headline import interval, percent, shorten
 from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title
-
-
-def result(task: str, subset: str, passed: int, total: int, **more: object) -> TurnResult:
-    tests = [
-        {"name": str(n), "verdict": "passed"}
-        if n < passed
-        else {
-            "name": str(n),
-            "verdict": "failed",
-            "category": "wrong_result",
-            "subcategory": "output_mismatch",
-        }
-        for n in range(total)
-    ]
-    values: dict[str, object] = {
-        "task": task,
-        "subset": subset,
-        "dialect": "postgres",
-        "conversation": False,
-        "turn": 1,
-        "turns": 1,
-        "turn_id": task,
-        "status": "graded",
-        "model": "m",
-        "passed": passed,
-        "total": total,
-        "solved": passed == total,
-        "tests": tests,
-        "comparator": "published/1",
-    }
-    return msgspec.convert(values | more, TurnResult)
 
 
 def lines(*results: TurnResult, collected: int | None = None, **left_out: int) -> list[str]:
