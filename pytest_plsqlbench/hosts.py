@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.limits import Limits
+from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers.oracle import resolve_oracle, start_oracle
 from pytest_plsqlbench.servers.unavailable import ServerUnavailableError
 
@@ -120,6 +122,26 @@ class Hosts:
         finally:
             if self._servers:
                 self.stop()
+
+
+def suitable_workers(settings: Settings) -> int | None:
+    """How many workers ``-n auto`` starts.
+
+    Where a run may use an Oracle server of its own or the user's, two to four: more only make each other wait
+    (Free has two CPUs), and tests run into their time limits. None: PostgreSQL alone, as many as xdist likes.
+    """
+    from pytest_plsqlbench.engines.oracle.capabilities import WORKERS_LEAST, WORKERS_MOST  # noqa: PLC0415
+    from pytest_plsqlbench.servers.daemon import daemon_answers  # noqa: PLC0415
+
+    if settings.dialects is not None and "oracle" not in settings.dialects:
+        return None
+    docker = daemon_answers if settings.dialects else None  # else Oracle is a guess: nobody is asked
+    try:
+        if resolve_oracle(settings.oracle, docker_answers=docker).choice == "none":
+            return None
+    except UserError:  # said when the servers are started
+        return None
+    return min(WORKERS_MOST, max(WORKERS_LEAST, os.cpu_count() or WORKERS_LEAST))
 
 
 def _advice(address: ServerAddress) -> tuple[str, ...]:

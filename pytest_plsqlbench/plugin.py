@@ -5,12 +5,11 @@ Reference: https://docs.pytest.org/en/stable/reference/reference.html#hooks
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+
+import pytest
 
 from pytest_plsqlbench import options
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,3 +25,13 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_plsqlbench.session import open_session  # noqa: PLC0415 (keeps foreign runs fast)
 
     config.pluginmanager.register(open_session(config, handed_over), "plsqlbench-session")
+
+
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """``-n auto``: as many workers as suit the servers of the run; None: as xdist likes."""
+    if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") or not options.is_active(config):
+        return None
+    from pytest_plsqlbench.hosts import suitable_workers  # noqa: PLC0415 (keeps foreign runs fast)
+
+    return suitable_workers(options.read_settings(config))

@@ -97,3 +97,16 @@ def test_quiet_runs_are_quiet(fruit: Suite, workers: str) -> None:
     result = run(fruit, "-q", "-n", workers)
     result.assert_outcomes(passed=4)
     assert "loading" not in result.stdout.str()
+
+
+def test_an_oracle_server_gets_four_workers_at_most(fruit: Suite) -> None:
+    conftest = fruit.folder / "conftest.py"
+    conftest.write_text(conftest.read_text() + "import os\nos.cpu_count = lambda: 64\n")
+    result = run(fruit, "-n", "auto")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(
+        [
+            "plsqlbench: * workers suit this server (* CPUs): more only stretch the times of all;*",
+            "created: 4/4 workers",
+        ]
+    )

@@ -68,8 +68,8 @@ class Loader:
         except DatabaseLoadError as error:
             cause = error.__cause__
             full = isinstance(cause, DriverError) and cause.code in SERVER_FULL
-            detail = str(error)[:480] + (failed_in(self._admin.run_id) if full else "")
-            self._register.set_state(owners, "failed", detail)
+            note = failed_in(self._admin.run_id) if full else ""
+            self._register.set_state(owners, "failed", str(error)[:480] + note)
             raise
         finally:
             connection.close()
