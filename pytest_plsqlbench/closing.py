@@ -11,7 +11,7 @@ import pytest
 from pytest_plsqlbench import workers
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.items import RESULT_ATTRIBUTE, TEXT_ATTRIBUTE
+from pytest_plsqlbench.items import RESULT_ATTRIBUTE, REUSED_ATTRIBUTE, TEXT_ATTRIBUTE
 from pytest_plsqlbench.reporting.store import ResultStore
 from pytest_plsqlbench.reporting.texts import TEXTS_FILE, TextStore
 from pytest_plsqlbench.sharing import RunFile
@@ -22,19 +22,24 @@ if TYPE_CHECKING:
 
     from pytest_plsqlbench.bench.summary import Summary
     from pytest_plsqlbench.options import Settings
+    from pytest_plsqlbench.reporting.earlier import EarlierResults
 
 
 class Closing:
     """Keeps what any process of the run has graded, and adds it up once all of them have ended."""
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, earlier: EarlierResults) -> None:
         """Nothing is written before the first result comes.
 
         Args:
             config: of the owning process.
             settings: of the run.
+            earlier: what earlier runs have found in the report folder.
         """
         self._config = config
+        self._earlier = earlier
+        self._begun = False
+        self._reused = 0
         self._settings = settings
         self._store = ResultStore(settings.report / "results.jsonl")
         self._texts = TextStore(settings.report / TEXTS_FILE)
@@ -50,20 +55,39 @@ class Closing:
         part = getattr(report, workers.PART, None)
         text = getattr(report, RESULT_ATTRIBUTE, None)
         try:
+            if part is not None or text is not None:
+                self._begin()
             if part is not None:
                 self._run_file.describe(part)
             if text is not None:
                 self._run_file.begin()
                 self._store.add(msgspec.json.decode(text, type=TurnResult))
+                self._reused += getattr(report, REUSED_ATTRIBUTE, False)
             if (texts := getattr(report, TEXT_ATTRIBUTE, None)) is not None:
                 self._texts.add(texts)
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
 
+    @property
+    def folder(self) -> str:
+        """The report folder, as the user would write it."""
+        return shown_path(self._config, self._settings.report)
+
+    def _begin(self) -> None:
+        """What earlier runs have found is kept safe before anything in the folder is begun anew."""
+        if self._begun:
+            return
+        self._begun = True
+        if self._settings.resume:
+            self._earlier.secure()
+        else:
+            self._earlier.forget()
+
     def finish_part(self, session: pytest.Session, part: str | None, databases: Mapping[str, str]) -> None:
         """Complete ``run.json``; a part without turns gets its one here."""
         ended = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
         if part is not None and ended:
+            self._begin()
             self._run_file.describe(part)
         self._run_file.complete(databases)
 
@@ -80,6 +104,8 @@ class Closing:
 
         results = self._store.finish()
         self._texts.finish()
+        if self._settings.resume:
+            self._earlier.settle(results)
         self._summary = write_summary(self._settings.report, results, collected=collected)
         counts = self._summary.counts
         broken = counts.statuses["reference_error"] and not counts.coverage.graded
@@ -110,6 +136,9 @@ class Closing:
             blame_seconds=sum(result.blame.elapsed_ms for result in results if result.blame) / 1000,
         ):
             reporter.write_line(line)
+        if self._settings.resume:
+            count = len(self._store.results)
+            reporter.write_line(f"resumed: {self._reused:,} of {count:,} turns reused")
         if no_oracle and any(result.dialect == "oracle" for result in results):
             reporter.write_line(
                 f"no Oracle server: {no_oracle}; name one with --plsql-oracle (docs/oracle.md)"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_plsqlbench.bench.redaction import presentable
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.shard import TurnKey
 from pytest_plsqlbench.reporting.failure import failure_text
@@ -28,6 +29,9 @@ RESULT_ATTRIBUTE = "plsqlbench_result"
 """Attribute of a test report that carries the turn's result, as JSON, from a worker to the controller."""
 TEXT_ATTRIBUTE = "plsqlbench_text"
 """The same for the texts of the turn: a line of ``turns.jsonl``."""
+
+REUSED_ATTRIBUTE = "plsqlbench_reused"
+"""Attribute of a test report whose result is that of an earlier run."""
 
 
 class TurnFailed(Exception):  # noqa: N818 (an outcome, not an error of ours)
@@ -93,6 +97,8 @@ class TurnItem(pytest.Item):
         self.turn = turn
         self.sample = sample
         self.answers = answers
+        self.reused = False
+        """Whether the result is that of an earlier run."""
         self.extra_keyword_matches.update(
             word for word in (task.subset, task.difficulty, *task.constructs) if word
         )
@@ -137,14 +143,14 @@ class TurnItem(pytest.Item):
         """What a person reads about a turn that was not solved."""
         error = excinfo.value
         if isinstance(error, TurnFailed):
-            return failure_text(error.result, self.turn, self._program)
+            return presentable(failure_text(error.result, self.turn, self._program))
         if isinstance(error, HarnessFault):
             text = f"infrastructure error, not a verdict: {error.result.reason}"
             if error.__cause__ is None:
                 return text
             cause = pytest.ExceptionInfo.from_exception(error.__cause__)
             trace = cause.getrepr(style="short")
-            return f"{text}\nThis is a fault of pytest-plsqlbench; please report it.\n{trace}"
+            return presentable(f"{text}\nThis is a fault of pytest-plsqlbench; please report it.\n{trace}")
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:

@@ -130,6 +130,12 @@ OPTIONS: tuple[Option, ...] = (
         default="reports",
     ),
     Option(
+        "resume",
+        "continue the run in the report folder: turns whose task, program, comparison, limits and engine are "
+        "unchanged keep their verdict",
+        flag=True,
+    ),
+    Option(
         "shard",
         "grade only part I (from 1) of N of the turns, conversations whole; 'auto/N' takes I from a Slurm "
         "array or a Kubernetes Indexed Job; 'plsqlbench merge' joins the parts",
@@ -158,6 +164,7 @@ class Settings:
     oracle_image: str | None = None
     shard: tuple[int, int] | None = None
     """The part of the turns to grade; None: all, in a run that is not divided."""
+    resume: bool = False
     limits: dict[str, int] = field(default_factory=dict)
     """Limits that were given, by name; for ``bench.limits.Limits``."""
 
@@ -352,6 +359,7 @@ def read_settings(config: pytest.Config) -> Settings:
         oracle=given["oracle"].value or "auto",
         oracle_image=given["oracle-image"].value or None,
         shard=_shard(given["shard"]),
+        resume=_switch(given["resume"]),
         limits=_limits(repeated["limit"]),
     )
 

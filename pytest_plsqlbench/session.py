@@ -21,9 +21,17 @@ from pytest_plsqlbench.datasets.readers import load_file, reader_of
 from pytest_plsqlbench.engines.protocol import EngineError
 from pytest_plsqlbench.grading.answers import extract_answers
 from pytest_plsqlbench.hosts import Hosts
-from pytest_plsqlbench.items import RESULT_ATTRIBUTE, TEXT_ATTRIBUTE, HarnessFault, TaskFile, TurnItem
+from pytest_plsqlbench.items import (
+    RESULT_ATTRIBUTE,
+    REUSED_ATTRIBUTE,
+    TEXT_ATTRIBUTE,
+    HarnessFault,
+    TaskFile,
+    TurnItem,
+)
 from pytest_plsqlbench.news import news_of, send_news
 from pytest_plsqlbench.options import read_settings
+from pytest_plsqlbench.reporting.earlier import EarlierResults
 from pytest_plsqlbench.selection import Selection
 from pytest_plsqlbench.sharing import describe_part, encode_part
 from pytest_plsqlbench.statusline import follow
@@ -70,7 +78,8 @@ class BenchSession:
         self.settings = settings
         self.is_worker = handover is not None
         self.addresses: tuple[ServerAddress, ...] = handover.addresses if handover else ()
-        self._closing = Closing(config, settings)
+        self._earlier = EarlierResults(settings.report)
+        self._closing = Closing(config, settings, self._earlier)
         self.left_out: Counter[str] = Counter()
         self.collected = 0
         base = config.invocation_params.dir
@@ -84,8 +93,11 @@ class BenchSession:
         self._part: str | None = None
         self._databases: dict[str, str] = {}
         self._run: Run | None = None
+        self._found = 0
         try:
             self.selection = Selection.of(settings)
+            if settings.resume and not self.is_worker:
+                self._found = len(self._earlier.results)
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
         if handover is not None:
@@ -135,6 +147,8 @@ class BenchSession:
         lines += [f"plsqlbench: {note}" for note in self._hosts.notes]
         if self.settings.shard is not None:
             lines.append(f"plsqlbench: shard {Shard(*self.settings.shard)} of the turns")
+        if self.settings.resume:
+            lines.append(f"plsqlbench: resumed: {self._found} earlier results in {self._closing.folder}")
         return lines
 
     def _handover(self) -> workers.Handover:
@@ -231,7 +245,10 @@ class BenchSession:
             done: tuple[str, ...] = ()
             if self.settings.extract and item.answers is not None and not item.answers.gold:
                 item.answers, done = extract_answers(item.answers, item.turn.index, item.task.dialect)
-            result = self._run.grade(item.task, item.turn, item.answers, item.file.dataset)
+            result = self._reused(self._run, item)
+            item.reused = result is not None
+            if result is None:
+                result = self._run.grade(item.task, item.turn, item.answers, item.file.dataset)
             if self.settings.blame:
                 result = self._run.blame(result, item.task, item.turn, item.answers, item.file.dataset)
             return msgspec.structs.replace(result, extracted=done, sample=item.sample), None
@@ -241,6 +258,15 @@ class BenchSession:
             reason = f"{type(fault).__name__}: {fault}"
             lost = lost_turn(item.task, item.turn, item.answers, self.settings.compare, reason)
             return msgspec.structs.replace(lost, sample=item.sample), fault
+
+    def _reused(self, run: Run, item: TurnItem) -> TurnResult | None:
+        """What an earlier run has found, where it still holds."""
+        earlier = self._earlier.find(item.key) if self.settings.resume else None
+        if earlier is None:
+            return None
+        if not self.settings.blame:
+            earlier = msgspec.structs.replace(earlier, blame=None)
+        return run.reuse(item.task, item.turn, item.answers, item.file.dataset, earlier)
 
     @property
     def _worker_name(self) -> str:
@@ -263,6 +289,7 @@ class BenchSession:
             setattr(report, RESULT_ATTRIBUTE, msgspec.json.encode(result).decode())
             if isinstance(item, TurnItem):
                 setattr(report, TEXT_ATTRIBUTE, item.text())
+                setattr(report, REUSED_ATTRIBUTE, item.reused)
             if call.excinfo is not None and isinstance(call.excinfo.value, HarnessFault):
                 report.when = "setup"
             if report.skipped:  # where the task stands, not where we call skip()

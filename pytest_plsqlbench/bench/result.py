@@ -85,6 +85,10 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
     """Findings about the turn: ``candidate_not_called``, ``retried``, ``isolated_copy`` …"""
     extracted: tuple[str, ...] = ()
     """What ``--plsql-extract`` did to the answer before it was played, in order."""
+    content_sha256: str | None = None
+    """Of all that the verdict depends on (see ``grading.content``); None where none was reached."""
+    repeats: tuple[tuple[Verdict, ...], ...] = ()
+    """With ``--plsql-repeat``: the verdicts of all tests in each play, in order; empty where played once."""
     blame: Blame | None = None
     """With ``--plsql-blame``: where the failure of a turn of a conversation comes from."""
     latency_seconds: float | None = None

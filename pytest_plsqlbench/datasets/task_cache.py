@@ -39,7 +39,7 @@ def remembered(
     """
     place = hashlib.sha256(str(path.absolute()).encode(errors="surrogateescape")).hexdigest()[:24]
     cache = EntryCache(cache_root() / "tasks" / f"{path.stem[:40]}-{place}")
-    digest = hashlib.sha256(_code_version(tuple(code)))
+    digest = hashlib.sha256(code_version(tuple(code)))
     for file in (path, *files):
         digest.update(file.name.encode(errors="surrogateescape") + hashlib.sha256(read_bytes(file)).digest())
     key = digest.digest()
@@ -68,8 +68,8 @@ def code_files(patterns: Iterable[str]) -> list[Path]:
 
 
 @functools.cache
-def _code_version(patterns: tuple[str, ...]) -> bytes:
-    """Digest over the code that turns files into tasks: an entry of other code is not reused."""
+def code_version(patterns: tuple[str, ...]) -> bytes:
+    """Digest over the modules that the patterns name: what other code has made is not reused."""
     versions = [importlib.metadata.version(package) for package in ("sqlglot", "msgspec")]
     digest = hashlib.sha256(" ".join(versions).encode())
     for file in code_files(patterns):

@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_plsqlbench.engines.protocol import Limits
-
 T = TypeVar("T", bound=msgspec.Struct)
-
-OBSERVER_VERSION = 2
-"""Raised whenever an engine observes something differently: older observations are then not reused."""
-
-
-def content_key(*parts: Any) -> str:
-    """SHA-256 over the parts, in hexadecimal; equal parts give equal keys."""
-    return hashlib.sha256(msgspec.msgpack.encode(parts)).hexdigest()
-
-
-def limits_part(limits: Limits) -> Sequence[Any]:
-    """The part of a key that stands for the limits: what bounds what can be observed."""
-    return limits.part()
 
 
 class ReferenceCache:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +10,7 @@ import msgspec
 from pytest_plsqlbench.bench.comparison import comparator_name
 from pytest_plsqlbench.bench.judging import is_vacuous, judge
 from pytest_plsqlbench.bench.outcome import UnjudgeableError
+from pytest_plsqlbench.bench.redaction import presentable
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.engines.protocol import (
     DatabaseLoadError,
@@ -20,8 +20,9 @@ from pytest_plsqlbench.engines.protocol import (
     Play,
     UnsupportedError,
 )
+from pytest_plsqlbench.grading.content import reference_programs, text_digest
 from pytest_plsqlbench.grading.facts import TextFacts
-from pytest_plsqlbench.grading.reference import ReferencePlay, reference_programs, setup_fault
+from pytest_plsqlbench.grading.reference import ReferencePlay, setup_fault
 from pytest_plsqlbench.grading.selfcheck import findings
 
 if TYPE_CHECKING:
@@ -239,8 +240,8 @@ def draft_result(
         total=len(turn.tests),
         solved=False,
         comparator=comparator_name(reading),
-        program_sha256=_sha256(program) if program is not None else None,
-        reference_sha256=_sha256("\0".join(references)) if references else None,
+        program_sha256=text_digest(program) if program is not None else None,
+        reference_sha256=text_digest("\0".join(references)) if references else None,
         database=task.database,
         difficulty=task.difficulty,
         reasoning_types=task.reasoning_types,
@@ -254,12 +255,8 @@ def draft_result(
 
 def replace_status(draft: TurnResult, status: Status, reason: str) -> TurnResult:
     """The draft with a status other than graded, and why."""
-    return _with(draft, status=status, reason=reason, passed=0, solved=False)
+    return _with(draft, status=status, reason=presentable(reason, keep=""), passed=0, solved=False)
 
 
 def _with(result: TurnResult, **changes: object) -> TurnResult:
     return msgspec.structs.replace(result, **changes)
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,7 +10,13 @@ import msgspec
 from pytest_plsqlbench.bench.comparison import plays_agree, reference_fault
 from pytest_plsqlbench.bench.observation import Observation
 from pytest_plsqlbench.engines.protocol import Limits, Play
-from pytest_plsqlbench.grading.cache import OBSERVER_VERSION, ReferenceCache, content_key, limits_part
+from pytest_plsqlbench.grading.cache import ReferenceCache
+from pytest_plsqlbench.grading.content import (
+    content_key,
+    judging_version,
+    reference_part,
+    reference_programs,
+)
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.bench.database import Database
@@ -50,15 +56,12 @@ class ReferenceBook:
             EngineError: as the lane does.
         """
         programs = (*turn.setup, *reference_programs(task, turn))
+        limits = replace(self.limits, time=max(self.limits.time, REFERENCE_TIME))
         key = content_key(
-            OBSERVER_VERSION,
-            engine.name,
-            engine.version,
-            database.fingerprint if database else None,
-            programs,
-            turn.played_tests,
-            len(turn.tests),
-            limits_part(self.limits),
+            judging_version(),
+            (engine.name, engine.version, engine.server),
+            astuple(limits),
+            reference_part(task, turn, database.fingerprint if database else None),
         )
         known = self.cache.get(key, ReferencePlay)
         if known is not None:
@@ -68,7 +71,7 @@ class ReferenceBook:
             programs=programs,
             tests=turn.played_tests,
             database=database,
-            limits=replace(self.limits, time=max(self.limits.time, REFERENCE_TIME)),
+            limits=limits,
         )
         first = _usable(turn, lane.play(play))
         if first.problem is None:
@@ -78,11 +81,6 @@ class ReferenceBook:
         ):  # a problem is looked at again in every run: it may be the day's, not the task's
             self.cache.put(key, first)
         return first
-
-
-def reference_programs(task: Task, turn: Turn) -> tuple[str, ...]:
-    """The reference programs of a conversation up to and with this turn."""
-    return tuple(t.reference for t in task.turns[: turn.index] if t.reference is not None)
 
 
 def _usable(turn: Turn, played: Played) -> ReferencePlay:

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from pytest_plsqlbench.bench.comparison import comparator_name
 from pytest_plsqlbench.bench.dialect import Dialect
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.cachefolder import cache_root
 from pytest_plsqlbench.engines.protocol import DatabaseLoadError, EngineUnavailableError, Limits
 from pytest_plsqlbench.grading.blame import blame_for
 from pytest_plsqlbench.grading.cache import ReferenceCache
+from pytest_plsqlbench.grading.content import turn_content
 from pytest_plsqlbench.grading.grader import Grader, draft_result, replace_status
 from pytest_plsqlbench.grading.reference import ReferenceBook
+from pytest_plsqlbench.grading.reuse import reused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +44,8 @@ class Run:
         worker: str,
         no_oracle: str = "",
         limits: Mapping[str, int] | None = None,
+        *,
+        repeat: int = 1,
     ) -> None:
         """Take note of everything; nothing is connected yet.
 
@@ -51,11 +56,14 @@ class Run:
             worker: name of this process among those of the run.
             no_oracle: why there is no Oracle server, for the results of its turns.
             limits: limits other than the default ones, by name.
+            repeat: how many times each turn is played.
         """
         self._addresses = {address.dialect: address for address in addresses}
         self._no_oracle = no_oracle
         self._engines: dict[Dialect, Engine] = {}
         self._databases: dict[tuple[int, str, Dialect], Database | DatabaseLoadError | None] = {}
+        self._reading = reading
+        self._repeat = repeat
         self._limits = Limits(time=timeout, **(limits or {}))
         self.notify: Callable[[str], None] = lambda _line: None
         """Told what a turn has to wait for, one line each."""
@@ -64,23 +72,63 @@ class Run:
 
     def grade(self, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset) -> TurnResult:
         """Grade one turn."""
+        result = self._grader.grade(task, turn, answers, lambda: self._database(task, dataset))
+        if result.status != "graded":
+            return result
+        content = self._content(task, turn, answers, dataset)
+        return msgspec.structs.replace(result, content_sha256=content)
 
-        def database() -> Database | None:
-            if task.database is None:
-                return None
-            key = (id(dataset), task.database, task.dialect)
-            known = self._databases.get(key)
-            if known is None:  # looked for once: neither its files nor its faults change during a run
-                try:
-                    known = dataset.database(task)
-                except UserError as error:
-                    known = DatabaseLoadError(str(error))
-                self._databases[key] = known
-            if isinstance(known, DatabaseLoadError):
-                raise known
-            return known
+    def reuse(
+        self, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset, earlier: TurnResult
+    ) -> TurnResult | None:
+        """The result of a turn whose verdict an earlier run has reached; None where it must be graded.
 
-        return self._grader.grade(task, turn, answers, database)
+        Args:
+            task: the task of the turn.
+            turn: the turn.
+            answers: programs to grade; None where there is no prediction for this turn.
+            dataset: knows the task's database.
+            earlier: what an earlier run found for the same turn and sample.
+        """
+        content = self._content(task, turn, answers, dataset)
+        if content is None:
+            return None
+        return reused(draft_result(task, turn, answers, self._reading), turn, content, earlier)
+
+    def _content(self, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset) -> str | None:
+        """The turn's content key; None where it cannot be played: there is no program, server or database."""
+        address = self._addresses.get(task.dialect)
+        if address is None or answers is None or turn.index not in answers.programs:
+            return None
+        try:
+            database = self._database(task, dataset)
+        except DatabaseLoadError:
+            return None
+        return turn_content(
+            task,
+            turn,
+            answers.up_to(turn.index),
+            engine=(address.dialect, address.version),
+            fingerprint=database.fingerprint if database else None,
+            comparator=comparator_name(self._reading),
+            limits=self._limits,
+            repeat=self._repeat,
+        )
+
+    def _database(self, task: Task, dataset: Dataset) -> Database | None:
+        if task.database is None:
+            return None
+        key = (id(dataset), task.database, task.dialect)
+        known = self._databases.get(key)
+        if known is None:  # looked for once: neither its files nor its faults change during a run
+            try:
+                known = dataset.database(task)
+            except UserError as error:
+                known = DatabaseLoadError(str(error))
+            self._databases[key] = known
+        if isinstance(known, DatabaseLoadError):
+            raise known
+        return known
 
     def blame(
         self, result: TurnResult, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset

@@ -31,8 +31,13 @@ def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((1, int(p), "") if p.isdigit() else (0, 0, p) for p in _DIGITS.split(text) if p)
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, *, durable: bool = False) -> None:
     """Replace a file's content in one step: readers see the old content or the new, never a part.
+
+    Args:
+        path: the file; its folder is made if need be.
+        data: the new content.
+        durable: wait until it is on the disk, so that even a loss of power leaves one or the other.
 
     Raises:
         UserError: the folder cannot be written.
@@ -43,6 +48,9 @@ def write_atomically(path: Path, data: bytes) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
             Path(name).chmod(0o644)
             Path(name).replace(path)
         except BaseException:
@@ -69,6 +77,15 @@ def read_results(path: Path) -> list[TurnResult]:
         data = path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+    return decode_results(data, path)
+
+
+def decode_results(data: bytes, path: Path) -> list[TurnResult]:
+    """Decode the content of a ``results.jsonl``, as ``read_results`` does.
+
+    Raises:
+        UserError: a line is not a result (file:line).
+    """
     decoder = msgspec.json.Decoder(TurnResult)
     results = []
     lines = data.split(b"\n")
@@ -78,7 +95,7 @@ def read_results(path: Path) -> list[TurnResult]:
         try:
             result = decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if number == len(lines):
+            if number == len(lines) and _is_torn(line):
                 break
             raise UserError(f"not a result: {error}", Source(str(path), number)) from None
         if result.schema_version != SCHEMA_VERSION:
@@ -88,6 +105,12 @@ def read_results(path: Path) -> list[TurnResult]:
             )
         results.append(result)
     return results
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether a last line that does not end may be the beginning of a result, not something else."""
+    start = b'{"schema_version":%d,' % SCHEMA_VERSION
+    return line.startswith(start) or start.startswith(line)
 
 
 class ResultStore:
