@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_plsqlbench.bench.redaction import presentable
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.shard import TurnKey
 from pytest_plsqlbench.reporting.failure import failure_text
@@ -143,14 +142,14 @@ class TurnItem(pytest.Item):
         """What a person reads about a turn that was not solved."""
         error = excinfo.value
         if isinstance(error, TurnFailed):
-            return presentable(failure_text(error.result, self.turn, self._program))
+            return failure_text(error.result, self.turn, self._program)
         if isinstance(error, HarnessFault):
             text = f"infrastructure error, not a verdict: {error.result.reason}"
             if error.__cause__ is None:
                 return text
             cause = pytest.ExceptionInfo.from_exception(error.__cause__)
             trace = cause.getrepr(style="short")
-            return presentable(f"{text}\nThis is a fault of pytest-plsqlbench; please report it.\n{trace}")
+            return f"{text}\nThis is a fault of pytest-plsqlbench; please report it.\n{trace}"
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
