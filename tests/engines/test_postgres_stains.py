@@ -14,8 +14,9 @@ from psycopg.conninfo import make_conninfo
 from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.observation import CallObservation, Observation
 from pytest_plsqlbench.bench.task import Comparison, Test
-from pytest_plsqlbench.engines.postgres import PostgresEngine, copies, fingerprint, inspection
+from pytest_plsqlbench.engines.postgres import PostgresEngine, copies, fingerprint, inspection, rollback
 from pytest_plsqlbench.engines.postgres import lane as lanes
+from pytest_plsqlbench.engines.postgres.budget import Budget
 from pytest_plsqlbench.engines.postgres.copies import Copy
 from pytest_plsqlbench.engines.postgres.isolated import IsolatedPlay
 from pytest_plsqlbench.engines.postgres.lane import PostgresLane
@@ -350,13 +351,35 @@ def test_sessions_of_others_are_not_ours(stainer: Stainer) -> None:
 
 
 def test_settings_of_the_session_are_seen(stainer: Stainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_plsqlbench.engines.postgres.budget import Budget
-
     def change() -> None:
         stainer.copy.sessions["candidate"].control("SET DateStyle = 'German'", Budget(Limits()))
 
     after_the_play(monkeypatch, change)
     assert stainer.play().flags == FLAGS
+
+
+def test_what_a_reference_left_is_told_with_the_play_of_the_candidate(
+    stainer: Stainer, shop: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after_the_play(monkeypatch, lambda: CHEAP["a large object"].make(stainer))
+    reference = Play("reference", (PROGRAM,), (check("SELECT three()"),), shop, Limits(time=20))
+    assert stainer._lane.play(reference).flags == ("isolated_copy",)
+    assert stainer.play().flags == ("lane_rebuilt",)
+    assert stainer.play().flags == ()
+
+
+def test_a_session_listens_to_nothing_after_a_play(stainer: Stainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = stainer.copy.sessions["candidate"]
+    session.control("LISTEN ear", Budget(Limits()))
+    channels = "SELECT pg_catalog.pg_listening_channels()"
+    assert session.control(channels, Budget(Limits()))[0].ntuples == 1
+    assert stainer.play().flags == ()
+    assert stainer.copy.sessions["candidate"] is session
+    assert session.control(channels, Budget(Limits()))[0].ntuples == 0
+    monkeypatch.setattr(rollback, "_CLEAN", "SELECT 1")
+    session.control("LISTEN ear", Budget(Limits()))
+    assert stainer.play().flags == ()
+    assert session.control(channels, Budget(Limits()))[0].ntuples == 1
 
 
 def test_what_cannot_be_read_is_a_stain(stainer: Stainer, monkeypatch: pytest.MonkeyPatch) -> None:

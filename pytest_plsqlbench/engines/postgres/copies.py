@@ -138,13 +138,16 @@ class Copies:
             facts, fingerprint = self.facts(copy), copy.template.fingerprint
             while len(self._inspected) >= _MOST_INSPECTORS:
                 self._dismiss(self._inspected[0])
-            inspector = copy.inspector = Inspector(
-                self._admin, copy.name, self._oids, copy.template.schemas, facts.sequences, copy.before
-            )
-            self._inspected.append(copy)
+            try:
+                inspector = copy.inspector = Inspector(
+                    self._admin, copy.name, self._oids, copy.template.schemas, facts.sequences, copy.before
+                )
+                self._inspected.append(copy)
+                if fingerprint not in self._pristine:
+                    self._pristine[fingerprint] = inspector.learn()
+            except psycopg.Error as error:
+                raise InfrastructureError(f"a fresh database cannot be read: {first_line(error)}") from None
             copy.before = inspector.before
-            if fingerprint not in self._pristine:
-                self._pristine[fingerprint] = inspector.learn()
             inspector.pristine = self._pristine[fingerprint]
         return copy.inspector
 

@@ -79,8 +79,9 @@ def row_of(parts: Mapping[str, str]) -> str:
 
 CATALOGS = """
 SELECT relname FROM pg_class WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind = 'r'
-  AND NOT relisshared AND relname NOT IN ('pg_statistic', 'pg_statistic_ext_data') ORDER BY relname"""
-"""Catalogs of a database, but for those that ANALYZE fills."""
+  AND NOT relisshared AND relname NOT IN ('pg_statistic', 'pg_statistic_ext_data')
+  AND has_table_privilege(oid, 'SELECT') ORDER BY relname"""
+"""Catalogs of a database that the administrator may read, but for those that ANALYZE fills."""
 
 
 def catalog_parts(oid: int, catalogs: Iterable[str]) -> dict[str, str]:

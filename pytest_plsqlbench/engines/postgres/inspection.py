@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = (
     "-c search_path=pg_catalog -c lock_timeout=2000 -c statement_timeout=60000 -c client_min_messages=error"
-    " -c plan_cache_mode=force_generic_plan -c jit=off -c row_security=off"
+    " -c plan_cache_mode=force_generic_plan -c jit=off"
 )
 _GLANCE, _SEARCH = b"glance", b"search"
 UNREADABLE = "what cannot be read"

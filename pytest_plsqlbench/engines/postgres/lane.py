@@ -39,6 +39,8 @@ class PostgresLane:
         self._templates = templates
         self._copies = Copies(admin, worker, limits)
         self._kept: OrderedDict[str, Copy] = OrderedDict()
+        self._owed = False
+        """A reference cost the lane: told with the candidate's play, of which a turn's result speaks."""
 
     def play(self, play: Play) -> Played:
         """Play programs and tests, each test isolated from the others, and leave the lane as it was.
@@ -49,6 +51,15 @@ class PostgresLane:
             DatabaseLoadError: the task's database cannot be loaded.
         """
         refuse_commands(play)
+        played, stained = self._play(play)
+        if play.side == "reference":
+            self._owed = self._owed or stained
+            return played
+        stained, self._owed = stained or self._owed, False
+        return replace(played, flags=(*played.flags, REBUILT)) if stained else played
+
+    def _play(self, play: Play) -> tuple[Played, bool]:
+        """What was observed, and whether the lane was made anew after it."""
         template = self._templates.get(play.database)
         stained = False
         if not needs_autocommit(play):
@@ -59,7 +70,7 @@ class PostgresLane:
                 self._rebuild()
                 played, stained = None, True
             if played is not None:
-                return played
+                return played, stained
         try:
             played = IsolatedPlay(self._copies, template, play).run()
         except (ControlError, SessionGoneError) as error:
@@ -68,7 +79,7 @@ class PostgresLane:
             # each test had a copy of its own and a login that found nothing of the one before: they count
             self._rebuild()
             stained = True
-        return replace(played, flags=(*played.flags, REBUILT)) if stained else played
+        return played, stained
 
     def _rebuild(self) -> None:
         """Make copies and roles anew."""

@@ -34,7 +34,7 @@ from pytest_plsqlbench.engines.protocol import InfrastructureError, Play, Played
 if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.copies import Copies, Copy
 
-_CLEAN = "SELECT pg_catalog.pg_advisory_unlock_all(); DEALLOCATE ALL"
+_CLEAN = "SELECT pg_catalog.pg_advisory_unlock_all(); DEALLOCATE ALL; UNLISTEN *"
 
 
 class RollbackPlay:
