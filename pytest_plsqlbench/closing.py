@@ -11,6 +11,7 @@ import pytest
 from pytest_plsqlbench import workers
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.ci import tell_ci
 from pytest_plsqlbench.items import RESULT_ATTRIBUTE, REUSED_ATTRIBUTE, TEXT_ATTRIBUTE
 from pytest_plsqlbench.reporting.store import ResultStore
 from pytest_plsqlbench.reporting.texts import TEXTS_FILE, TextStore
@@ -111,6 +112,19 @@ class Closing:
         broken = counts.statuses["reference_error"] and not counts.coverage.graded
         if self._settings.gold and broken and not session.exitstatus:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a self-check that checked nothing
+
+    def tell_ci(self, *, collected: int, left_out: Mapping[str, int]) -> None:
+        """Tell CI what the run has shown, where one looks."""
+        names = ("results.jsonl", "summary.json", "report.html")
+        folder = self._settings.report
+        tell_ci(
+            self._config,
+            self._settings,
+            self._summary,
+            collected=collected,
+            left_out=left_out,
+            files=[shown_path(self._config, folder / name) for name in names if (folder / name).exists()],
+        )
 
     def show(
         self,

@@ -361,6 +361,7 @@ class BenchSession:
         if not self.config.option.collectonly and self._usage_error is None:
             self._closing.finish_part(session, self._part, self._databases)
         self._closing.finish(session, collected=self.collected)
+        self._closing.tell_ci(collected=self.collected, left_out=self.left_out)
         return None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

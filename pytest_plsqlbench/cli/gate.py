@@ -48,6 +48,7 @@ def command(
     from pytest_plsqlbench.reporting.baseline import read_baseline  # noqa: PLC0415
     from pytest_plsqlbench.reporting.gates import comparison_lines, gate_lines  # noqa: PLC0415
     from pytest_plsqlbench.reporting.saved import read_gates, read_saved  # noqa: PLC0415
+    from pytest_plsqlbench.reporting.stepsummary import append_step_summary, step_summary  # noqa: PLC0415
 
     wanted = read_gates(gates, files, has_baseline=baseline is not None)
     saved = read_saved(results)
@@ -67,4 +68,9 @@ def command(
             click.echo(line)
         for line in gate_lines(found.verdicts):
             click.echo(line)
+    text = step_summary(
+        None, title=f"gate {results}", verdicts=found.verdicts, comparison=found.comparison
+    )
+    if trouble := append_step_summary(text):
+        click.echo(f"plsqlbench: {trouble}", err=True)
     sys.exit(exit_code(found.verdicts))

@@ -22,6 +22,7 @@ def command(parts: tuple[Path, ...], out: Path) -> None:
     Each argument is the report folder of a part (or its results.jsonl), or a folder with such folders below.
     """
     from pytest_plsqlbench.reporting.merge import find_parts, merge  # noqa: PLC0415 (not for --help)
+    from pytest_plsqlbench.reporting.stepsummary import append_step_summary, step_summary  # noqa: PLC0415
     from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title  # noqa: PLC0415
 
     folders = find_parts(parts, out)
@@ -35,3 +36,12 @@ def command(parts: tuple[Path, ...], out: Path) -> None:
         files=f"{out / 'results.jsonl'}, summary.json and run.json beside it",
     ):
         click.echo(line)
+    text = step_summary(
+        summary,
+        title=f"merge of {joined.predictions}",
+        collected=joined.run.turns,
+        left_out=joined.run.left_out,
+        files=[str(out / name) for name in ("results.jsonl", "summary.json")],
+    )
+    if trouble := append_step_summary(text):
+        click.echo(f"plsqlbench: {trouble}", err=True)
