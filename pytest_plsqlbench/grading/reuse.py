@@ -21,7 +21,6 @@ _SEEN = (
     "flags",
     "repeats",
     "blame",
-    "blame",
     "content_sha256",
     "elapsed_ms",
 )
