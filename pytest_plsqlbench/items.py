@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_plsqlbench.bench.redaction import presentable
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.shard import TurnKey
+from pytest_plsqlbench.discretion import make_presentable
 from pytest_plsqlbench.reporting.failure import failure_text
 from pytest_plsqlbench.reporting.properties import junit_properties
 from pytest_plsqlbench.reporting.texts import encode_text, turn_text
@@ -142,15 +144,16 @@ class TurnItem(pytest.Item):
         """What a person reads about a turn that was not solved."""
         error = excinfo.value
         if isinstance(error, TurnFailed):
-            return failure_text(error.result, self.turn, self._program)
+            return presentable(failure_text(error.result, self.turn, self._program))
         if isinstance(error, HarnessFault):
             text = f"infrastructure error, not a verdict: {error.result.reason}"
             if error.__cause__ is None:
                 return text
             cause = pytest.ExceptionInfo.from_exception(error.__cause__)
             trace = cause.getrepr(style="short")
-            return f"{text}\nThis is a fault of pytest-plsqlbench; please report it.\n{trace}"
-        return super().repr_failure(excinfo, style)
+            return presentable(f"{text}\nThis is a fault of pytest-plsqlbench; please report it.\n{trace}")
+        shown: str | TerminalRepr = make_presentable(super().repr_failure(excinfo, style))
+        return shown
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where the task stands: file, line (from 0), and the heading of its failure."""

@@ -152,7 +152,7 @@ class Settings:
     """File of predictions; None: ``gold``."""
     dialects: frozenset[Dialect] | None
     """Variants asked for; None: decided by the predictions, or by the engines at hand."""
-    postgres: str
+    postgres: str = field(repr=False)
     timeout: float
     """Seconds."""
     compare: Literal["published", "normalized"]
@@ -160,7 +160,7 @@ class Settings:
     extract: bool = False
     blame: bool = False
     postgres_image: str | None = None
-    oracle: str = "auto"
+    oracle: str = field(default="auto", repr=False)
     oracle_image: str | None = None
     shard: tuple[int, int] | None = None
     """The part of the turns to grade; None: all, in a run that is not divided."""

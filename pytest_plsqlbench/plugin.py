@@ -22,9 +22,11 @@ def pytest_configure(config: pytest.Config) -> None:
     handed_over = getattr(config, "workerinput", {}).get("plsqlbench")
     if handed_over is None and not options.is_active(config):
         return
+    from pytest_plsqlbench.discretion import Discretion  # noqa: PLC0415
     from pytest_plsqlbench.session import open_session  # noqa: PLC0415 (keeps foreign runs fast)
 
     config.pluginmanager.register(open_session(config, handed_over), "plsqlbench-session")
+    config.pluginmanager.register(Discretion(), "plsqlbench-discretion")
 
 
 @pytest.hookimpl(optionalhook=True, tryfirst=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.task import DIALECTS
+from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.datasets.dataset import check_unique
 from pytest_plsqlbench.grading.answers import Answers, gold_answers
 
@@ -91,7 +92,8 @@ class Selection:
     @staticmethod
     def name(task: Task, turn: Turn, sample: int) -> str:
         """Name of an item: short, stable, unique in its file."""
-        return f"{turn.id}[{task.dialect}-s{sample}]" if sample else f"{turn.id}[{task.dialect}]"
+        shown = visible(turn.id, keep="")
+        return f"{shown}[{task.dialect}-s{sample}]" if sample else f"{shown}[{task.dialect}]"
 
     def _chosen(self, variants: dict[Dialect, Task]) -> list[Task]:
         """The variants to run: as asked; else those the predictions name; else those at hand, else all."""

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_plsqlbench import workers
 from pytest_plsqlbench.bench.comparison import comparator_name
+from pytest_plsqlbench.bench.redaction import presentable
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.shard import Shard
 from pytest_plsqlbench.bench.task import UserError
@@ -132,7 +133,7 @@ class BenchSession:
         """Say how the start of a server or the loading of data goes on."""
         reporter = self.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None and reporter.verbosity >= 0:
-            reporter.write_line(f"plsqlbench: {line}")
+            reporter.write_line(presentable(f"plsqlbench: {line}", keep=""))
 
     def pytest_report_header(self) -> list[str]:
         """Say what is graded, how and on what."""
@@ -149,7 +150,7 @@ class BenchSession:
             lines.append(f"plsqlbench: shard {Shard(*self.settings.shard)} of the turns")
         if self.settings.resume:
             lines.append(f"plsqlbench: resumed: {self._found} earlier results in {self._closing.folder}")
-        return lines
+        return [presentable(line, keep="") for line in lines]
 
     def _handover(self) -> workers.Handover:
         return workers.Handover(self.settings, self.addresses, self.selection.at_hand, self._no_oracle)
@@ -374,7 +375,7 @@ class BenchSession:
             return
         if self._worker_error is None and self._usage_error is None:
             for note in self._all_notes():
-                terminalreporter.write_line(f"note: {note}")
+                terminalreporter.write_line(presentable(f"note: {note}", keep=""))
         self._closing.show(
             terminalreporter, collected=self.collected, left_out=self.left_out, no_oracle=self._no_oracle
         )

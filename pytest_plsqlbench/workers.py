@@ -13,6 +13,7 @@ import pytest
 from xdist.scheduler import LoadScheduling
 
 from pytest_plsqlbench.bench.dialect import Dialect
+from pytest_plsqlbench.bench.redaction import learn_from
 from pytest_plsqlbench.options import Settings
 from pytest_plsqlbench.servers.address import ServerAddress
 
@@ -56,7 +57,11 @@ def encode_handover(handover: Handover) -> str:
 
 def decode_handover(text: str) -> Handover:
     """The opposite of ``encode_handover``."""
-    return msgspec.json.decode(text, type=Handover, dec_hook=lambda kind, value: kind(value))
+    handover = msgspec.json.decode(text, type=Handover, dec_hook=lambda kind, value: kind(value))
+    settings = handover.settings
+    for given in (settings.postgres, settings.oracle, *(address.conninfo for address in handover.addresses)):
+        learn_from(given)
+    return handover
 
 
 def conversation_of(nodeid: str) -> str | None:

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from pytest_plsqlbench.bench.observation import Cell, Kind
 from pytest_plsqlbench.bench.values import Row
+from pytest_plsqlbench.bench.visible import escape as escape  # noqa: PLC0414 (others have it from here)
 
 WIDTH = 120
 """Characters shown of a text; the rest is cut around the first difference."""
 
-_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _BARE = ("int", "numeric", "float", "bool")
-
-
-def escape(text: str) -> str:
-    r"""Show control and other unprintable characters as escapes (``\t``, ``\x00``, ``\u202e``)."""
-    if text.isprintable() and "\\" not in text:
-        return text
-    return "".join(char if char.isprintable() and char != "\\" else _escape_char(char) for char in text)
 
 
 def show_cell(cell: Cell) -> str:
@@ -70,15 +63,6 @@ def show_cells(expected: Cell, actual: Cell) -> tuple[str, str]:
 
 def _value(kind: Kind, text: str) -> str:
     return escape(text) if kind in _BARE else f"'{escape(text)}'"
-
-
-def _escape_char(char: str) -> str:
-    if char in _ESCAPES:
-        return _ESCAPES[char]
-    code = ord(char)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _needs_quotes(text: str) -> bool:

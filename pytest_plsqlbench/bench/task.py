@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from pytest_plsqlbench.bench.dialect import DIALECTS, Dialect
+from pytest_plsqlbench.bench.redaction import presentable
 
 __all__ = [
     "DIALECTS",
@@ -48,7 +49,7 @@ class UserError(Exception):
 
     def __init__(self, message: str, source: Source | None = None) -> None:
         self.source = source
-        super().__init__(f"{source}: {message}" if source else message)
+        super().__init__(presentable(f"{source}: {message}" if source else message, keep=""))
 
 
 class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

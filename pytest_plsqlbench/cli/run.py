@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.bench.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,9 @@ UNSUPPORTED = 3
 
 _HELP = """Play a PostgreSQL script on a fresh lane and undo all it did.
 
-Standard output gets exactly the lines that the script prints (RAISE NOTICE and RAISE INFO); diagnostics go to
-standard error. Exit code 0: it ran; 1: it failed; 3: the engine does not support it.
+Standard output gets exactly the lines that the script prints (RAISE NOTICE and RAISE INFO), only that a
+terminal is shown control characters as escapes; diagnostics go to standard error. Exit code 0: it ran; 1: it
+failed; 3: the engine does not support it.
 """
 
 
@@ -60,18 +62,19 @@ def command(file: Path, engine: str, name: str | None, spec: str, seconds: float
     try:
         played = _play(text, database, spec, seconds)
     except UnsupportedError as error:
-        click.echo(f"{file}: unsupported: {error}", err=True)
+        click.echo(visible(f"{file}: unsupported: {error}", keep=""), err=True)
         sys.exit(UNSUPPORTED)
     except EngineError as error:
         raise UserError(str(error)) from None
     shown = played.programs[0]
+    exact = not sys.stdout.isatty()  # files and pipes get what was printed, escapes and all
     try:
         for line in shown.lines:
-            click.echo(line, color=True)  # as the program printed it, escapes and all
+            click.echo(line if exact else visible(line), color=True)
     except OSError as error:
         raise UserError(f"cannot write the output: {error.strerror}") from None
     for message in _messages(shown, str(file)):
-        click.echo(message, err=True)
+        click.echo(visible(message), err=True)
     sys.exit(FAILED if shown.error or shown.limit or shown.lost else 0)
 
 

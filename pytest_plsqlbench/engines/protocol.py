@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.limits import Limits
 from pytest_plsqlbench.bench.observation import CallObservation, Observation
+from pytest_plsqlbench.bench.redaction import presentable
 from pytest_plsqlbench.bench.result import EngineInfo
 from pytest_plsqlbench.bench.task import Test
 
@@ -57,7 +58,10 @@ class Played:
 
 
 class EngineError(Exception):
-    """Base of what an engine raises instead of observing. The message is one line."""
+    """Base of what an engine raises instead of observing. The message is one line, without secrets."""
+
+    def __str__(self) -> str:
+        return presentable(super().__str__(), keep="")
 
 
 class InfrastructureError(EngineError):

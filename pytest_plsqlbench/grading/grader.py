@@ -10,6 +10,7 @@ import msgspec
 from pytest_plsqlbench.bench.comparison import comparator_name
 from pytest_plsqlbench.bench.judging import is_vacuous, judge
 from pytest_plsqlbench.bench.outcome import UnjudgeableError
+from pytest_plsqlbench.bench.redaction import presentable
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.engines.protocol import (
     DatabaseLoadError,
@@ -254,7 +255,7 @@ def draft_result(
 
 def replace_status(draft: TurnResult, status: Status, reason: str) -> TurnResult:
     """The draft with a status other than graded, and why."""
-    return _with(draft, status=status, reason=reason, passed=0, solved=False)
+    return _with(draft, status=status, reason=presentable(reason, keep=""), passed=0, solved=False)
 
 
 def _with(result: TurnResult, **changes: object) -> TurnResult:

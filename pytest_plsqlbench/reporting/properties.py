@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pytest_plsqlbench.bench.visible import escape
+
 if TYPE_CHECKING:
     from pytest_plsqlbench.bench.result import TurnResult
 
@@ -29,6 +31,8 @@ def junit_properties(result: TurnResult) -> list[tuple[str, object]]:
         pairs.append(("category", category))
     if result.blame is not None:
         pairs.append(("blame", result.blame.failure))
+    if result.repeats:
+        pairs += [("plays", len(result.repeats)), ("varies", str("varies" in result.flags).lower())]
     if result.model:
-        pairs.append(("model", result.model))
+        pairs.append(("model", escape(result.model)))
     return pairs

@@ -22,3 +22,6 @@ class ServerAddress(msgspec.Struct, frozen=True, kw_only=True):
     """Short lower-case word, unique among runs; every database and role of the run has it in its name."""
     superuser: bool
     """Whether the administrating role is a superuser (some limits need it)."""
+
+    def __repr__(self) -> str:
+        return f"ServerAddress({self.kind} {self.dialect} {self.version}, {self.label}, run {self.run_id})"

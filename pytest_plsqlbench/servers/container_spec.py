@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_plsqlbench.bench.redaction import learn
 from pytest_plsqlbench.bench.task import Dialect
 from pytest_plsqlbench.servers.daemon import one_line
 
@@ -68,7 +69,9 @@ def new_password() -> str:
     """A password that every server takes: 24 letters and digits of all kinds, a letter first."""
     alphabet = string.ascii_letters + string.digits
     middle = "".join(secrets.choice(alphabet) for _ in range(21))
-    return secrets.choice(string.ascii_uppercase) + secrets.choice(string.ascii_lowercase) + middle + "7"
+    password = secrets.choice(string.ascii_uppercase) + secrets.choice(string.ascii_lowercase) + middle + "7"
+    learn(password)
+    return password
 
 
 def reason_of(error: BaseException) -> str:

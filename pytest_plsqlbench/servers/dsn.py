@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from pytest_plsqlbench.bench.redaction import learn, learn_from
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers import leftovers
 from pytest_plsqlbench.servers.address import ServerAddress
@@ -110,6 +112,8 @@ def _conninfo(dsn: str) -> str:
     import psycopg  # noqa: PLC0415
     from psycopg.conninfo import conninfo_to_dict, make_conninfo  # noqa: PLC0415
 
+    learn_from(dsn)
+    learn(os.environ.get("PGPASSWORD"))
     try:
         given = conninfo_to_dict(dsn)
     except psycopg.ProgrammingError:
@@ -118,6 +122,8 @@ def _conninfo(dsn: str) -> str:
             "the PostgreSQL DSN cannot be read; write postgresql://user:password@host:5432/database"
             " or host=… port=… user=… dbname=…"
         ) from None
+    for name in ("password", "sslpassword"):
+        learn(str(given.get(name) or ""))
     given.setdefault("connect_timeout", str(_CONNECT_SECONDS))
     return make_conninfo("", **given)
 

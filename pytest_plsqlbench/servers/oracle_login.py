@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import msgspec
 
+from pytest_plsqlbench.bench.redaction import learn, learn_from
 from pytest_plsqlbench.bench.task import UserError
 
 _OPTIONS = ("config_dir", "wallet_location", "wallet_password")
@@ -29,6 +30,9 @@ class OracleLogin(msgspec.Struct, frozen=True, kw_only=True):
         shown = self.dsn if len(self.dsn) <= 60 and not self.dsn.startswith("(") else "descriptor"
         return f"{self.user.split('[', 1)[0]}@{shown}"
 
+    def __repr__(self) -> str:
+        return f"OracleLogin({self.label})"
+
     @property
     def conninfo(self) -> str:
         """As one text, which ``parse_login`` reads back."""
@@ -50,7 +54,11 @@ def parse_login(text: str) -> OracleLogin:
         UserError: it is neither; the message shows no part of it that may be secret.
     """
     text = text.strip()
-    return _url(text) if text.lower().startswith("oracle://") else _classic(text)
+    learn_from(text)
+    login = _url(text) if text.lower().startswith("oracle://") else _classic(text)
+    learn(login.password)
+    learn(login.wallet_password)
+    return login
 
 
 def _url(text: str) -> OracleLogin:

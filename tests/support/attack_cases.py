@@ -194,8 +194,8 @@ class Attacked:
 
     @property
     def written(self) -> dict[str, bytes]:
-        """Content of all that was printed and reported, by name."""
-        files = {path.name: path.read_bytes() for path in (self.folder / "reports").iterdir()}
+        """Content of what was printed and reported about programs, by name; not their own texts."""
+        files = {name: (self.folder / "reports" / name).read_bytes() for name in ("results.jsonl", "summary.json")}
         return {"stdout": self.stdout, "junit.xml": (self.folder / "junit.xml").read_bytes(), **files}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 VariableType = str
@@ -165,14 +165,14 @@ class Login:
 
     user: str
     """``proxy[target]`` for a login through a proxy user."""
-    password: str
+    password: str = field(repr=False)
     dsn: str
     """Connect string: ``host:port/service``, a TNS alias, or a full descriptor."""
     config_dir: str | None = None
     """Folder of ``tnsnames.ora``."""
     wallet_location: str | None = None
     """Folder of ``ewallet.pem`` (the driver's thin mode reads no other)."""
-    wallet_password: str | None = None
+    wallet_password: str | None = field(default=None, repr=False)
     program: str = "plsqlbench"
     """Shown in V$SESSION.PROGRAM: it names the run, so that what a dead run leaves can be told."""
 
