@@ -177,17 +177,55 @@ def test_settings_that_cannot_be_pinned(server: FakeOracle, lane: OracleLane, ma
 
 
 def test_a_session_that_does_not_die(server: FakeOracle, lane: OracleLane, make_play: MakePlay) -> None:
-    """engines §7.2: verified in V$SESSION; if it will not go, its user is given up and left to the reaper."""
+    """engines §7.2: verified in V$SESSION; if it will not go, its user is given up and left to the reaper.
+
+    The program was over its time all the same: to be slow at dying is no escape from a verdict.
+    """
     server.on("BEGIN sleep", Reply(seconds=30, breakable=False))
-    server.undead = True
-    with pytest.raises(InfrastructureError, match="did not end"):
-        lane.play(make_play(calls=("EXEC sleep",), seconds=0.1))
-    assert CANDIDATE in server.users, "it cannot be dropped while connected (ORA-01940)"
-    server.undead = False
     server.on("BEGIN p", Reply(lines=["fine"]))
+    server.undead = True
+    slow, next_ = lane.play(
+        make_play("CREATE PROCEDURE p IS BEGIN NULL; END;", calls=("EXEC sleep", "EXEC p"), seconds=0.1)
+    ).tests
+    assert slow.calls[0].limit == "time_limit"
+    assert next_.calls[0].lines == ("fine",)
+    assert CANDIDATE in server.users, "it cannot be dropped while connected (ORA-01940)"
+    assert server.graded()[-1].user == "PLB_R1_GW0_C2"
+    assert len(server.sent("^CREATE PROCEDURE p")) == 2, "the new user has the programs, too"
     (test,) = lane.play(make_play(calls=("EXEC p",))).tests
     assert test.calls[0].lines == ("fine",)
-    assert server.graded()[-1].user == "PLB_R1_GW0_C2"
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_a_program_that_does_not_die_while_installed(
+    server: FakeOracle,
+    lane: OracleLane,
+    make_play: MakePlay,
+    last: bool,
+) -> None:
+    """The last program then fails; of an earlier turn it is left out, and the others are played."""
+    server.on("^BEGIN\n  hang", Reply(seconds=30, breakable=False))
+    server.on("BEGIN p", Reply(lines=["fine"]))
+    server.undead = True
+    programs = ["CREATE PROCEDURE p IS BEGIN NULL; END;", "BEGIN\n  hang; END;\n/"]
+    played = lane.play(make_play(*(programs if last else programs[::-1]), calls=("EXEC p",), seconds=0.1))
+    assert [shown.limit for shown in played.programs] == (
+        [None, "time_limit"] if last else ["time_limit", None]
+    )
+    assert [test.calls[0].lines for test in played.tests] == ([] if last else [("fine",)])
+    assert len(server.sent("^BEGIN\n  hang")) == 1
+
+
+def test_a_writer_that_does_not_die_gives_no_verdict(
+    server: FakeOracle, lane: OracleLane, make_play: MakePlay, shop: Database
+) -> None:
+    """What still runs may go on changing rows: the turn is played again on data that is loaded anew."""
+    server.on("BEGIN sleep", Reply(seconds=30, breakable=False))
+    server.on("BEGIN p", Reply())
+    writing = "CREATE PROCEDURE p IS BEGIN UPDATE orders SET total = 1; END;"
+    server.undead = True
+    with pytest.raises(InfrastructureError, match="did not end"):
+        lane.play(make_play(writing, calls=("EXEC sleep", "EXEC p"), database=shop, seconds=0.1))
 
 
 def test_a_broken_session_between_tests_is_replaced(

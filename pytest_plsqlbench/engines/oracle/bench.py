@@ -48,7 +48,11 @@ class Bench:
 
     def play(self, text: str, seconds: float = 20.0) -> CallObservation:
         """Play a script as a test is played."""
-        return ScriptPlayer(self.session(), Limits()).play(text, seconds)
+        session = self.session()
+        seen = ScriptPlayer(session, Limits()).play(text, seconds)
+        if session.lingers:
+            raise LingeringSessionError
+        return seen
 
     def raw(self, text: str) -> str:
         """Run a statement as the user and outside of a play; the code of its error, empty for none."""

@@ -15,7 +15,7 @@ from pytest_plsqlbench.engines.oracle import facts
 from pytest_plsqlbench.engines.oracle.output import Output, buffer_size
 from pytest_plsqlbench.engines.oracle.port import DriverError, Execution, Rows, Variable
 from pytest_plsqlbench.engines.oracle.results import ResultBudget, single
-from pytest_plsqlbench.engines.oracle.session import GradedSession
+from pytest_plsqlbench.engines.oracle.session import GradedSession, LingeringSessionError
 from pytest_plsqlbench.engines.oracle.units import Unit, compile_errors, created_unit
 from pytest_plsqlbench.engines.oracle.variables import ClientVariables, bind_names
 from pytest_plsqlbench.engines.oracle.watchdog import Watchdog
@@ -79,7 +79,6 @@ class ScriptPlayer:
 
         Raises:
             InfrastructureError: the server is lost.
-            LingeringSessionError: a session had to be killed and does not end.
         """
         self.units = {}
         play = Playback(Output(self.limits), ResultBudget(self.limits), time.monotonic() + seconds)
@@ -232,7 +231,10 @@ class ScriptPlayer:
             return
         if not self.session.admin.alive():
             raise InfrastructureError(f"the server is lost: {play.error.code if play.error else 'no answer'}")
-        self.session.discard()
+        try:
+            self.session.discard()
+        except LingeringSessionError:  # told to end, it will; to be slow at it is no escape from a verdict
+            self.session.lingers = True
 
 
 def sent_text(statement: ScriptStatement) -> tuple[str, facts.LineMap]:

@@ -38,6 +38,8 @@ class GradedSession:
         self.user = user
         self.sid = connection.session
         self.open = True
+        self.lingers = False
+        """It was killed and has not ended: its user must not be used again."""
         self._pins = pin_block(capabilities.pins, user)
         self._reads = capabilities.reads_statistic
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -16,7 +17,7 @@ from pytest_plsqlbench.engines.oracle.facts import LineMap
 from pytest_plsqlbench.engines.oracle.needs import Needs, may_redefine
 from pytest_plsqlbench.engines.oracle.player import ScriptPlayer
 from pytest_plsqlbench.engines.oracle.port import DriverError
-from pytest_plsqlbench.engines.oracle.session import GradedSession
+from pytest_plsqlbench.engines.oracle.session import GradedSession, LingeringSessionError
 from pytest_plsqlbench.engines.oracle.units import (
     STATEFUL,
     StoredObject,
@@ -64,6 +65,8 @@ class Stage:
         self._needs = needs
         self._limits: Limits = play.limits
         self._session: GradedSession | None = None
+        self._given_up: dict[int, CallObservation] = {}
+        """What programs showed whose session was killed and did not end: they are not played again."""
         self._redefines = may_redefine(play.programs, (call for test in play.tests for call in test.calls))
         self._flags: dict[str, None] = dict.fromkeys(data.notes)
 
@@ -95,12 +98,20 @@ class Stage:
     # --------------------------------------------------------------------------------------------------
 
     def _install(self) -> Installed:
-        shown = []
-        for text in self._play.programs:
+        shown: list[CallObservation] = []
+        for number, text in enumerate(self._play.programs):
+            if number in self._given_up:
+                shown.append(self._given_up[number])
+                continue
             before = self._account.own_objects()
             player = ScriptPlayer(self._ready_session(), self._limits)
             observed = player.play(text, self._limits.time)
             self._note(player)
+            if player.session.lingers:
+                self._give_up()
+                self._given_up[number] = observed
+                self._account.prepare(self._needs, self._data.stamp, self._data.objects)
+                return self._install()
             self._end_transaction()
             shown.append(self._checked(observed, player.units, before))
         return Installed(tuple(shown), self._account.own_objects(), self._data.changed())
@@ -170,6 +181,8 @@ class Stage:
             seen = player.play(script, left)
             calls_seen.append(seen)
             self._note(player)
+            if session.lingers:
+                self._give_up()
             if judged_by_state and self._play.strict:
                 between.append(self._data.state())
             if not session.open or (seen.error and test.on_error == "stop"):
@@ -191,6 +204,8 @@ class Stage:
         started = time.monotonic()
         player = ScriptPlayer(self._ready_session(), self._limits)
         seen = player.play(test.gold or "", seconds)
+        if player.session.lingers:
+            self._give_up()
         if (
             test.gold_with_ties is not None
             and seen.error is None
@@ -222,6 +237,8 @@ class Stage:
 
     def _isolate(self, installed: Installed) -> Installed:
         """Make the next test begin where the first did."""
+        if not self._account.exists:
+            return self._rebuild()
         changed = self._data.changed() and (installed.wrote is False)
         if changed:
             stamp = self._data.stamp
@@ -255,6 +272,18 @@ class Stage:
                 return self._session
         self._session = self._account.login()
         return self._session
+
+    def _give_up(self) -> None:
+        """Leave the user of a killed session that does not end to the reaper; the next play has another.
+
+        Raises:
+            LingeringSessionError: it may still be changing rows.
+        """
+        if self._data.writing:
+            raise LingeringSessionError
+        self._session = None
+        with suppress(DriverError):
+            self._account.abandon()
 
     def _end_transaction(self) -> None:
         """What a program or test has left uncommitted never happened."""
