@@ -12,6 +12,7 @@ from pytest_plsqlbench import workers
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.ci import tell_ci
+from pytest_plsqlbench.gating import Gating, gated_exit
 from pytest_plsqlbench.items import RESULT_ATTRIBUTE, REUSED_ATTRIBUTE, TEXT_ATTRIBUTE
 from pytest_plsqlbench.reporting.store import ResultStore
 from pytest_plsqlbench.reporting.texts import TEXTS_FILE, TextStore
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from pytest_plsqlbench.bench.assessment import Assessment
     from pytest_plsqlbench.bench.summary import Summary
     from pytest_plsqlbench.options import Settings
     from pytest_plsqlbench.reporting.earlier import EarlierResults
@@ -46,6 +48,7 @@ class Closing:
         self._texts = TextStore(settings.report / TEXTS_FILE)
         self._run_file = RunFile(settings.report)
         self._summary: Summary | None = None
+        self._assessment: Assessment | None = None
 
     def keep(self, report: pytest.TestReport) -> None:
         """Keep the result that a report carries.
@@ -92,22 +95,28 @@ class Closing:
             self._run_file.describe(part)
         self._run_file.complete(databases)
 
-    def finish(self, session: pytest.Session, *, collected: int) -> None:
+    def finish(self, session: pytest.Session, gating: Gating, *, collected: int) -> None:
         """Complete the files, and let the exit status say what the results add up to.
 
         Args:
             session: whose exit status may change.
+            gating: what the run is held against.
             collected: how many turns the run set out to grade.
         """
-        if not self._store.results:
+        results = self._store.finish()
+        if not self._config.option.collectonly:
+            self._assessment = gating.assess(results, collected=collected)
+            session.exitstatus = gated_exit(session.exitstatus, self._assessment)
+        if not results:
             return
         from pytest_plsqlbench.reporting.summary import write_summary  # noqa: PLC0415 (only where needed)
 
-        results = self._store.finish()
         self._texts.finish()
         if self._settings.resume:
             self._earlier.settle(results)
-        self._summary = write_summary(self._settings.report, results, collected=collected)
+        self._summary = write_summary(
+            self._settings.report, results, collected=collected, assessment=self._assessment
+        )
         counts = self._summary.counts
         broken = counts.statuses["reference_error"] and not counts.coverage.graded
         if self._settings.gold and broken and not session.exitstatus:
@@ -124,6 +133,8 @@ class Closing:
             collected=collected,
             left_out=left_out,
             files=[shown_path(self._config, folder / name) for name in names if (folder / name).exists()],
+            verdicts=self._assessment.verdicts if self._assessment else (),
+            comparison=self._assessment.comparison if self._assessment else None,
         )
 
     def show(
@@ -134,15 +145,29 @@ class Closing:
         left_out: Mapping[str, int],
         no_oracle: str,
     ) -> None:
-        """Show metrics, coverage, statuses and categories, and where the files are."""
-        if self._summary is None:
-            return
+        """Show metrics, coverage, statuses and categories, where the files are, and what the gates say."""
+        if self._summary is not None:
+            self._show_summary(reporter, self._summary, collected, left_out, no_oracle)
+        if self._assessment is not None:
+            from pytest_plsqlbench.reporting.gates import assessment_lines  # noqa: PLC0415
+
+            for line in assessment_lines(self._assessment):
+                reporter.write_line(line)
+
+    def _show_summary(
+        self,
+        reporter: pytest.TerminalReporter,
+        summary: Summary,
+        collected: int,
+        left_out: Mapping[str, int],
+        no_oracle: str,
+    ) -> None:
         from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title  # noqa: PLC0415
 
         results = self._store.results.values()
-        reporter.write_sep("=", summary_title(self._summary))
+        reporter.write_sep("=", summary_title(summary))
         for line in summary_lines(
-            self._summary,
+            summary,
             collected=collected,
             left_out=left_out,
             files=f"{shown_path(self._config, self._store.path)}, summary.json beside it",

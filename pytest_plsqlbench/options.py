@@ -141,6 +141,24 @@ OPTIONS: tuple[Option, ...] = (
         "array or a Kubernetes Indexed Job; 'plsqlbench merge' joins the parts",
         metavar="I/N",
     ),
+    Option(
+        "gate",
+        "what the run must show, such as 'spider.suite_pass@1 >= 0.25' or 'no_worse_than(baseline, "
+        "margin=0.02)', repeatable; the exit code is then 0 where all gates hold, 1 where one is broken, 6 "
+        "where the run may not be judged",
+        metavar="EXPR",
+        repeat=r"[\n;]+",
+    ),
+    Option(
+        "baseline",
+        "results.jsonl of an earlier run, or its report folder: this run is compared with it task by task",
+        metavar="FILE",
+    ),
+    Option(
+        "baseline-common",
+        "compare what both runs have, where their tasks or engines differ (default: refuse such a baseline)",
+        flag=True,
+    ),
 )
 
 
@@ -167,6 +185,12 @@ class Settings:
     resume: bool = False
     limits: dict[str, int] = field(default_factory=dict)
     """Limits that were given, by name; for ``bench.limits.Limits``."""
+    gates: tuple[str, ...] = ()
+    baseline: Path | None = None
+    """Results, or a folder of them, to compare with."""
+    baseline_name: str = ""
+    """The baseline as the user named it."""
+    baseline_common: bool = False
 
     @property
     def gold(self) -> bool:
@@ -253,16 +277,8 @@ def _seconds(given: Given) -> float:
 
 
 def _switch(given: Given) -> bool:
-    words = {
-        "true": True,
-        "1": True,
-        "yes": True,
-        "on": True,
-        "false": False,
-        "0": False,
-        "no": False,
-        "off": False,
-    }
+    words = dict.fromkeys(("true", "1", "yes", "on"), True)
+    words |= dict.fromkeys(("false", "0", "no", "off"), False)
     value = (given.value or "false").lower()
     if value not in words:
         raise _usage_error(f"{given.name}: {given.value!r} is neither true nor false")
@@ -296,6 +312,27 @@ def _limits(found: list[Given]) -> dict[str, int]:
             raise _usage_error(f"{given.name}: {error}") from None
         limits[name] = value
     return limits
+
+
+def _gates(found: list[Given]) -> tuple[str, ...]:
+    """Gates as they were written, each of them read once: a slip is named with the place it stands in."""
+    if not found:
+        return ()
+    from pytest_plsqlbench.bench.gate_text import parse_gates  # noqa: PLC0415 (see above)
+    from pytest_plsqlbench.bench.task import UserError  # noqa: PLC0415
+
+    try:
+        return tuple(gate.text for given in found for gate in parse_gates([given.value or ""], given.name))
+    except UserError as error:
+        raise _usage_error(str(error)) from None
+
+
+def _baseline(given: Given) -> Path | None:
+    if given.value is None:
+        return None
+    if not given.path().exists():
+        raise _usage_error(f"{given.name}: {given.value} does not exist")
+    return given.path()
 
 
 def _usage_error(message: str) -> Exception:
@@ -361,6 +398,10 @@ def read_settings(config: pytest.Config) -> Settings:
         shard=_shard(given["shard"]),
         resume=_switch(given["resume"]),
         limits=_limits(repeated["limit"]),
+        gates=_gates(repeated["gate"]),
+        baseline=_baseline(given["baseline"]),
+        baseline_name=given["baseline"].value or "",
+        baseline_common=_switch(given["baseline-common"]),
     )
 
 

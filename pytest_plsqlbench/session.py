@@ -20,6 +20,7 @@ from pytest_plsqlbench.closing import Closing, shown_path
 from pytest_plsqlbench.datasets.dataset import Dataset
 from pytest_plsqlbench.datasets.readers import load_file, reader_of
 from pytest_plsqlbench.engines.protocol import EngineError
+from pytest_plsqlbench.gating import Gating
 from pytest_plsqlbench.grading.answers import extract_answers
 from pytest_plsqlbench.hosts import Hosts
 from pytest_plsqlbench.items import (
@@ -38,7 +39,7 @@ from pytest_plsqlbench.sharing import describe_part, encode_part
 from pytest_plsqlbench.statusline import follow
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from pytest_plsqlbench.bench.task import Task
     from pytest_plsqlbench.grading.run import Run
@@ -96,6 +97,7 @@ class BenchSession:
         self._run: Run | None = None
         self._found = 0
         try:
+            self._gating = Gating(settings)
             self.selection = Selection.of(settings)
             if settings.resume and not self.is_worker:
                 self._found = len(self._earlier.results)
@@ -121,6 +123,7 @@ class BenchSession:
                 self._hosts.expect(self.settings)
             else:
                 self._hosts.start(self.settings, self.selection, self._tell)
+                self._gating.check_engines(self._hosts.addresses)
         except (UserError, EngineError) as error:
             raise pytest.UsageError(str(error)) from None
         self.addresses = self._hosts.addresses
@@ -189,8 +192,9 @@ class BenchSession:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
         """Hold predictions against tasks before -k and the like take items away; divide what they leave."""
-        self._check(items)
+        self._check(items, lambda turns: self.selection.check(turn.task for turn in turns))
         yield
+        self._check(items, self._gating.check_turns)
         turns = [item for item in items if isinstance(item, TurnItem)]
         if self.settings.shard is not None and self._usage_error is None:
             turns = self._divide(items, turns, Shard(*self.settings.shard))
@@ -209,11 +213,11 @@ class BenchSession:
             items[:] = [item for item in items if not (isinstance(item, TurnItem) and item.key not in mine)]
         return [turn for turn in turns if turn.key in mine]
 
-    def _check(self, items: list[pytest.Item]) -> None:
+    def _check(self, items: list[pytest.Item], check: Callable[[list[TurnItem]], None]) -> None:
         """End a run that has a fault of the user's; a worker leaves that to its controller."""
         if self._usage_error is None:
             try:
-                self.selection.check(item.task for item in items if isinstance(item, TurnItem))
+                check([item for item in items if isinstance(item, TurnItem)])
             except UserError as error:
                 self._fail(error)
         if self._usage_error is not None:
@@ -361,7 +365,7 @@ class BenchSession:
             return None
         if not self.config.option.collectonly and self._usage_error is None:
             self._closing.finish_part(session, self._part, self._databases)
-        self._closing.finish(session, collected=self.collected)
+        self._closing.finish(session, self._gating, collected=self.collected)
         self._closing.tell_ci(collected=self.collected, left_out=self.left_out)
         return None
 

@@ -5,33 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pytest_plsqlbench.bench.comparable import CommonPart, common_part
+from pytest_plsqlbench.bench.comparable import Baseline
 from pytest_plsqlbench.bench.compare import Comparison, compare
 from pytest_plsqlbench.bench.gate import Evidence, judge
 from pytest_plsqlbench.bench.gate_text import Against, Gate
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.bench.verdict import GateVerdict
-
-
-class Baseline(NamedTuple):
-    """An earlier run to compare with."""
-
-    name: str
-    """As the user named it."""
-    results: Sequence[TurnResult]
-    common: bool
-    """Compare the common part where the runs differ."""
-    way: str
-    """How the user asks for that, for messages."""
-
-    def common_part(self, results: Sequence[TurnResult]) -> CommonPart:
-        """What a run has in common with it.
-
-        Raises:
-            UserError: they cannot be compared.
-        """
-        return common_part(self.results, results, baseline=self.name, common=self.common, way=self.way)
 
 
 class Assessment(NamedTuple):

@@ -27,6 +27,30 @@ class CommonPart(NamedTuple):
     """What a reader of the comparison must know, one line each."""
 
 
+class Baseline(NamedTuple):
+    """An earlier run to compare with."""
+
+    name: str
+    """As the user named it."""
+    results: Sequence[TurnResult]
+    common: bool
+    """Compare the common part where the runs differ."""
+    way: str
+    """How the user asks for that, for messages."""
+
+    def common_part(self, results: Sequence[TurnResult]) -> CommonPart:
+        """What a run has in common with it.
+
+        Raises:
+            UserError: they cannot be compared.
+        """
+        return common_part(self.results, results, baseline=self.name, common=self.common, way=self.way)
+
+    def engines(self) -> dict[str, set[str]]:
+        """Names and versions of the engines that it was played by, by dialect."""
+        return _played_by(_by_unit(self.results))
+
+
 def common_part(
     old: Iterable[TurnResult], new: Iterable[TurnResult], *, baseline: str, common: bool, way: str
 ) -> CommonPart:
@@ -116,15 +140,19 @@ def _totals(rows: Sequence[TurnResult], turn: int) -> set[int]:
 
 def _engines(old: Rows, new: Rows) -> list[str]:
     """Dialects that were played on other engines or versions of them."""
-    theirs, ours = ({unit[2]: set[str]() for unit in side} for side in (old, new))
-    for engines, side in ((theirs, old), (ours, new)):
-        for unit, rows in side.items():
-            engines[unit[2]] |= {f"{row.engine.name} {row.engine.version}" for row in rows if row.engine}
+    theirs, ours = _played_by(old), _played_by(new)
     return [
         f"{dialect} was played by {_list(theirs[dialect])} there and by {_list(ours[dialect])} here"
         for dialect in sorted(theirs.keys() & ours.keys())
         if theirs[dialect] and ours[dialect] and theirs[dialect] != ours[dialect]
     ]
+
+
+def _played_by(side: Rows) -> dict[str, set[str]]:
+    engines: defaultdict[str, set[str]] = defaultdict(set)
+    for unit, rows in side.items():
+        engines[unit[2]] |= {f"{row.engine.name} {row.engine.version}" for row in rows if row.engine}
+    return dict(engines)
 
 
 def _list(names: set[str]) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pytest_plsqlbench.bench.comparable import CommonPart
 from pytest_plsqlbench.bench.gate_against import judge_against
-from pytest_plsqlbench.bench.gate_numbers import close, percent, tasks_needed
+from pytest_plsqlbench.bench.gate_numbers import close, percent, tasks, tasks_needed
 from pytest_plsqlbench.bench.gate_text import Against, Gate, Operator, Threshold
 from pytest_plsqlbench.bench.intervals import Keys, Samples, cluster_keys, mean_interval, unit_means
 from pytest_plsqlbench.bench.measures import (
@@ -167,7 +167,7 @@ def _judge_mean(gate: Threshold, rows: Sequence[TurnResult]) -> GateVerdict:
             gate=gate.text,
             verdict="not_enough_evidence",
             reason=f"nothing was judged that has {gate.quantity.name}"
-            + (f": {missing} tasks lost their verdict to servers or engines" if missing else ""),
+            + (f": the verdicts of {tasks(missing)} were lost to servers or engines" if missing else ""),
             enough="a task of that kind with a verdict",
             n=0,
         )
@@ -175,7 +175,7 @@ def _judge_mean(gate: Threshold, rows: Sequence[TurnResult]) -> GateVerdict:
     decision = _agreed(verdicts)
     if decision == "not_enough_evidence" and len(set(verdicts)) > 1:
         number = sum(map(len, lost))
-        enough: str | None = f"the verdicts of {number} tasks that were lost to servers or engines"
+        enough: str | None = f"verdicts of {tasks(number)} lost to servers or engines"
     else:
         enough = _enough(gate, seen) if decision == "not_enough_evidence" else None
     return GateVerdict(
@@ -267,4 +267,4 @@ def _enough(gate: Threshold, seen: _Measured) -> str:
     if gap > 0:
         return f"about {tasks_needed(seen.n, half, gap)} tasks like these instead of {seen.n}"
     goal = limit + half if gate.bound == "low" else limit - half
-    return f"{percent(min(max(goal, 0.0), 1.0))} instead of {percent(value)} of {seen.n} tasks, about"
+    return f"{percent(min(max(goal, 0.0), 1.0))} instead of {percent(value)} of {tasks(seen.n)}, about"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from pytest_plsqlbench.bench.comparable import CommonPart
-from pytest_plsqlbench.bench.gate_numbers import percent, points, tasks_needed
+from pytest_plsqlbench.bench.gate_numbers import percent, points, tasks, tasks_needed
 from pytest_plsqlbench.bench.gate_text import EACH, Against
 from pytest_plsqlbench.bench.intervals import Keys, cluster_keys, unit_means
 from pytest_plsqlbench.bench.measures import by_subset, choose, lost_units, metric_samples
@@ -169,14 +169,14 @@ def _found(gate: Against, found: Difference, name: str) -> str:
     exact = "" if gate.claim == "no_worse_than" else f", p = {found.p:.2g}"
     return (
         f"{gate.metric} {percent(found.value)} against {percent(found.baseline)} in {name}:"
-        f" {_interval(found)}{margin}{exact}; {found.n} tasks, {found.clusters} independent"
+        f" {_interval(found)}{margin}{exact}; {tasks(found.n)}, {found.clusters} independent"
     )
 
 
 def _enough(gate: Against, found: Difference, lost: int) -> str:
     """What would have decided it: verdicts that were lost, more clusters, more tasks, another difference."""
     if lost:
-        return f"the verdicts of {lost} tasks that were lost to servers or engines"
+        return f"verdicts of {tasks(lost)} lost to servers or engines"
     if not found.decidable:
         least = math.ceil(math.log2(1 / float(gate.level)))
         if found.clusters == found.n:
@@ -184,7 +184,7 @@ def _enough(gate: Against, found: Difference, lost: int) -> str:
         return f"at least {least} databases instead of {found.clusters}; or cluster=task, for these alone"
     margin = float(gate.margin)
     half = found.difference - found.low
-    seen = f"a difference above {points(half - margin)} points would show in {found.n} tasks"
+    seen = f"a difference above {points(half - margin)} points would show in {tasks(found.n)}"
     gap = found.difference + margin
     if gap <= 0:
         return seen

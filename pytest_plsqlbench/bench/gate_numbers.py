@@ -20,6 +20,11 @@ def points(value: Number) -> str:
     return text if float(text) else "0.0"
 
 
+def tasks(number: int) -> str:
+    """A number of tasks."""
+    return "1 task" if number == 1 else f"{number} tasks"
+
+
 def close(value: Number, limit: Number) -> str:
     """A share in per cent, with as many digits as tell it from a limit that it is not."""
     for digits in range(1, 7):

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Literal, NamedTuple, cast, get_args
 
-from pytest_plsqlbench.bench.intervals import ClusterBy
-from pytest_plsqlbench.bench.measures import COUNTS, FILTERS, RATIOS, is_metric
+from pytest_plsqlbench.bench.measures import COUNTS, FILTERS, RATIOS, ClusterBy, is_metric
 from pytest_plsqlbench.bench.metrics import METRICS
 from pytest_plsqlbench.bench.samples import SOLVED_AT_1
 from pytest_plsqlbench.bench.task import UserError

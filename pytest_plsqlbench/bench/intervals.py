@@ -6,14 +6,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal
 
+from pytest_plsqlbench.bench.measures import ClusterBy
 from pytest_plsqlbench.bench.metrics import Unit
 from pytest_plsqlbench.bench.resampling import Clusters, cluster, halves_interval
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.statistics import CONFIDENCE, Interval, wilson
 
-ClusterBy = Literal["database", "task"]
 Samples = Mapping[Unit, Sequence[Fraction]]
 """Values of a metric: of each task or conversation of a subset those of its samples, from 0 to 1."""
 Keys = Mapping[Unit, str]
@@ -93,14 +92,16 @@ def _score_interval(
 def _independent_variance(values: Sequence[Sequence[float]]) -> float:
     """Of the macro mean, were tasks independent; one all-or-nothing task is added to those of each subset.
 
-    So that a few values that happen to be nearly alike do not promise that all others are.
+    So that a few values that happen to be nearly alike do not promise that all others are. Where all are 0 or
+    all are 1 that task is as the rule of succession has it.
     """
     parts = []
     for part in values:
         n = len(part)
         mean = math.fsum(part) / n
         spread = math.fsum((value - mean) ** 2 for value in part)
-        parts.append((spread + mean * (1 - mean)) / (n + 1) / n)
+        share = mean if 0 < mean < 1 else (math.fsum(part) + 1) / (n + 2)
+        parts.append((spread + share * (1 - share)) / (n + 1) / n)
     return math.fsum(parts) / len(parts) ** 2
 
 

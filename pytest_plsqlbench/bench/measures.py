@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import cast
+from typing import TYPE_CHECKING, Literal, cast
 
-from pytest_plsqlbench.bench.intervals import Keys
 from pytest_plsqlbench.bench.metrics import INCLUDED, METRICS, Unit
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.samples import SOLVED, SOLVED_AT_1, k_samples
 
+if TYPE_CHECKING:
+    from pytest_plsqlbench.bench.intervals import Keys
+
+ClusterBy = Literal["database", "task"]
+"""What is taken as independent: databases (and tasks without one), or tasks."""
 LOST = ("infrastructure_error", "engine_unavailable")
 """Statuses of turns whose verdict is unknown through no fault of program or task."""
 TIME_LIMIT = "time_limit"

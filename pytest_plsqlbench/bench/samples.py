@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from pytest_plsqlbench.bench.metrics import EPISODE_PASS, EX, SUITE_PASS, Unit
-from pytest_plsqlbench.bench.statistics import all_of_k, pass_at_k
 
 SOLVED = (SUITE_PASS, EX, EPISODE_PASS)
 """Metrics of 0 or 1 a sample."""
@@ -14,6 +14,28 @@ SOLVED_AT_1 = "solved@1"
 """Whichever of them a task has: the share of tasks and conversations that are solved as a whole."""
 STEPS = (1, 2, 5)
 """k is shown for 2, 5, 10, 20, 50 … and for the number of samples."""
+
+
+def pass_at_k(n: int, solved: int, k: int) -> Fraction:
+    """Chance that at least one of k samples solves a task: unbiased (Chen et al. 2021, section 2.1).
+
+    Args:
+        n: samples of the task.
+        solved: how many of them solve it.
+        k: from 1 to n.
+    """
+    return 1 - Fraction(math.comb(n - solved, k), math.comb(n, k))
+
+
+def all_of_k(n: int, solved: int, k: int) -> Fraction:
+    """Chance that all of k samples solve a task: unbiased (pass^k of Yao et al. 2024, τ-bench).
+
+    Args:
+        n: samples of the task.
+        solved: how many of them solve it.
+        k: from 1 to n.
+    """
+    return Fraction(math.comb(solved, k), math.comb(n, k))
 
 
 def k_names(samples: Mapping[str, Mapping[Unit, Sequence[Fraction]]]) -> list[str]:

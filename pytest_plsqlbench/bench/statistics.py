@@ -1,4 +1,4 @@
-"""Closed formulas: intervals of proportions, the exact paired test, several tests at once, pass@k.
+"""Closed formulas: intervals of proportions, the exact paired test, several tests at once.
 
 Each is the published one and nothing more; how they are put together for the metrics of a run stands in
 ``intervals`` and ``pairing``. See docs/statistics.md.
@@ -132,25 +132,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         worst = max(worst, min(1.0, (len(p_values) - place) * p_values[index]))
         adjusted[index] = worst
     return adjusted
-
-
-def pass_at_k(n: int, solved: int, k: int) -> Fraction:
-    """Chance that at least one of k samples solves a task: unbiased (Chen et al. 2021, section 2.1).
-
-    Args:
-        n: samples of the task.
-        solved: how many of them solve it.
-        k: from 1 to n.
-    """
-    return 1 - Fraction(math.comb(n - solved, k), math.comb(n, k))
-
-
-def all_of_k(n: int, solved: int, k: int) -> Fraction:
-    """Chance that all of k samples solve a task: unbiased (pass^k of Yao et al. 2024, τ-bench).
-
-    Args:
-        n: samples of the task.
-        solved: how many of them solve it.
-        k: from 1 to n.
-    """
-    return Fraction(math.comb(solved, k), math.comb(n, k))

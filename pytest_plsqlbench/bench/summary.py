@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 
 from pytest_plsqlbench.bench.blame import BlameCounts, count_blame
+from pytest_plsqlbench.bench.compare import Comparison
 from pytest_plsqlbench.bench.intervals import Keys, Samples, cluster_keys, mean_interval
 from pytest_plsqlbench.bench.metrics import (
     INCLUDED,
@@ -27,6 +28,7 @@ from pytest_plsqlbench.bench.result import SCHEMA_VERSION, EngineInfo, Status, T
 from pytest_plsqlbench.bench.samples import k_names, k_samples
 from pytest_plsqlbench.bench.task import Dialect
 from pytest_plsqlbench.bench.values import Reading
+from pytest_plsqlbench.bench.verdict import GateVerdict
 
 READINGS: tuple[Reading, ...] = get_args(Reading)
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -127,7 +129,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Of subsets with several samples a task: ``suite_pass@k`` (at least one of k samples solves a task) and
     ``suite_pass^k`` (all of k do), and the same of ``ex`` and ``episode_pass``."""
     engines: tuple[EngineInfo, ...]
-    gates: tuple[dict[str, Any], ...] = ()
+    gates: tuple[GateVerdict, ...] = ()
+    comparison: Comparison | None = None
+    """With the baseline, where one was given; without the changes turn by turn."""
 
 
 def summarize(results: Iterable[TurnResult]) -> Summary:

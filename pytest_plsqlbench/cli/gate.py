@@ -46,7 +46,7 @@ def command(
     from pytest_plsqlbench.bench.assessment import assess  # noqa: PLC0415
     from pytest_plsqlbench.bench.verdict import exit_code  # noqa: PLC0415
     from pytest_plsqlbench.reporting.baseline import read_baseline  # noqa: PLC0415
-    from pytest_plsqlbench.reporting.gates import comparison_lines, gate_lines  # noqa: PLC0415
+    from pytest_plsqlbench.reporting.gates import assessment_lines  # noqa: PLC0415
     from pytest_plsqlbench.reporting.saved import read_gates, read_saved  # noqa: PLC0415
     from pytest_plsqlbench.reporting.stepsummary import append_step_summary, step_summary  # noqa: PLC0415
 
@@ -64,13 +64,9 @@ def command(
         }
         click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2))
     else:
-        for line in comparison_lines(found.comparison) if found.comparison is not None else ():
+        for line in assessment_lines(found):
             click.echo(line)
-        for line in gate_lines(found.verdicts):
-            click.echo(line)
-    text = step_summary(
-        None, title=f"gate {results}", verdicts=found.verdicts, comparison=found.comparison
-    )
+    text = step_summary(None, title=f"gate {results}", verdicts=found.verdicts, comparison=found.comparison)
     if trouble := append_step_summary(text):
         click.echo(f"plsqlbench: {trouble}", err=True)
     sys.exit(exit_code(found.verdicts))

@@ -13,6 +13,7 @@ from pytest_plsqlbench.reporting.headline import percent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pytest_plsqlbench.bench.assessment import Assessment
     from pytest_plsqlbench.bench.compare import Comparison
     from pytest_plsqlbench.bench.pairing import Difference
     from pytest_plsqlbench.bench.verdict import Decision, GateVerdict
@@ -32,6 +33,15 @@ KIND_WORDS = {
 }
 NAMED = 5
 """Turns that are named; the others are counted."""
+
+
+def assessment_lines(assessment: Assessment) -> Iterator[str]:
+    """The comparison with the baseline, or why there is none, and the verdict of each gate."""
+    if assessment.comparison is not None:
+        yield from comparison_lines(assessment.comparison)
+    if assessment.refused is not None:
+        yield from _wrapped(f"not compared: {assessment.refused}", 2)
+    yield from gate_lines(assessment.verdicts)
 
 
 def gate_lines(verdicts: Sequence[GateVerdict]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import scipy.special  # noqa: F401 (pytester drops what a test imports, and numpy cannot be imported again)
 from bench_suite import DOUBLE_TASK, TALK_TASK, Suite
 
 
