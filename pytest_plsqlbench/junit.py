@@ -8,6 +8,7 @@ import pytest
 from _pytest.junitxml import xml_key
 
 from pytest_plsqlbench.bench.difference import escape
+from pytest_plsqlbench.reporting.gatexml import CLASS_NAME, message_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from _pytest.junitxml import LogXML
 
     from pytest_plsqlbench.bench.verdict import GateVerdict
-
-CLASS_NAME = "plsqlbench.gates"
-"""``classname`` of the test cases."""
 
 
 def add_gates(config: pytest.Config, verdicts: Iterable[GateVerdict]) -> None:
@@ -42,18 +40,15 @@ def add_gates(config: pytest.Config, verdicts: Iterable[GateVerdict]) -> None:
 
 def _add(xml: LogXML, number: int, verdict: GateVerdict) -> None:
     nodeid = f"{CLASS_NAME}::gate-{number}"
-    text = escape(verdict.reason)
-    if verdict.enough and verdict.verdict == "not_enough_evidence":
-        text += f"\nenough would be: {escape(verdict.enough)}"
     reporter = xml.node_reporter(nodeid)
     reporter.add_attribute("name", escape(verdict.gate))  # a gate's text is no node id
     if verdict.verdict == "held":
         xml.pytest_runtest_logreport(_report(nodeid, "call", None))
     elif verdict.verdict == "broken":
-        xml.pytest_runtest_logreport(_report(nodeid, "call", text))
+        xml.pytest_runtest_logreport(_report(nodeid, "call", text_of(verdict)))
     else:
-        xml.pytest_runtest_logreport(_report(nodeid, "setup", f"not enough evidence: {text}"))
-        reporter.nodes[-1].set("message", f"not enough evidence: {escape(verdict.reason)}")
+        xml.pytest_runtest_logreport(_report(nodeid, "setup", text_of(verdict)))
+        reporter.nodes[-1].set("message", message_of(verdict))
     xml.pytest_runtest_logreport(_report(nodeid, "teardown", None, [("verdict", verdict.verdict)]))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_plsqlbench.items import RESULT_ATTRIBUTE
+from pytest_plsqlbench.items import RESULT_ATTRIBUTE, REUSED_ATTRIBUTE
 from pytest_plsqlbench.reporting.progress import Pace, Tally, progress_text
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Progress:
         wrong = report.failed
         called = report.when == "call"
         news = self._tally.add(report.nodeid, failed=wrong and called, error=wrong and not called)
-        if news:
+        if news and not getattr(report, REUSED_ATTRIBUTE, False):  # those take no time, the others will
             self._pace.advance(self._clock())
 
     def _erase(self) -> None:

@@ -29,6 +29,13 @@ WAY = "--common"
 )
 @click.option(WAY, is_flag=True, help="Compare what both have, where tasks or engines differ.")
 @click.option("--json", "as_json", is_flag=True, help="Print verdicts and comparison as JSON.")
+@click.option(
+    "--junitxml",
+    "xml",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the gates as test cases, too.",
+)
 def command(
     results: Path,
     gates: tuple[str, ...],
@@ -36,6 +43,7 @@ def command(
     baseline: Path | None,
     common: bool,  # noqa: FBT001 (click passes it by name)
     as_json: bool,  # noqa: FBT001
+    xml: Path | None,
 ) -> None:
     """Judge, print, and exit: 0 all gates held, 1 one is broken, 6 the run may not be judged.
 
@@ -47,8 +55,10 @@ def command(
     from pytest_plsqlbench.bench.verdict import exit_code  # noqa: PLC0415
     from pytest_plsqlbench.reporting.baseline import read_baseline  # noqa: PLC0415
     from pytest_plsqlbench.reporting.gates import assessment_lines  # noqa: PLC0415
+    from pytest_plsqlbench.reporting.gatexml import gates_xml  # noqa: PLC0415
     from pytest_plsqlbench.reporting.saved import read_gates, read_saved  # noqa: PLC0415
     from pytest_plsqlbench.reporting.stepsummary import append_step_summary, step_summary  # noqa: PLC0415
+    from pytest_plsqlbench.reporting.store import write_atomically  # noqa: PLC0415
 
     wanted = read_gates(gates, files, has_baseline=baseline is not None)
     saved = read_saved(results)
@@ -66,6 +76,8 @@ def command(
     else:
         for line in assessment_lines(found):
             click.echo(line)
+    if xml is not None:
+        write_atomically(xml, gates_xml(found.verdicts))
     text = step_summary(None, title=f"gate {results}", verdicts=found.verdicts, comparison=found.comparison)
     if trouble := append_step_summary(text):
         click.echo(f"plsqlbench: {trouble}", err=True)

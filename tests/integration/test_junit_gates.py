@@ -6,6 +6,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from bench_suite import Suite
+from click.testing import CliRunner
+
+from pytest_plsqlbench.cli.gate import command
 
 CONFTEST = """
     import pytest
@@ -96,3 +99,51 @@ def test_without_xml_or_gates_nothing_is_written(suite: Suite) -> None:
     suite.pytester.makepyfile("def test_a(): pass\n")
     suite.run(".").assert_outcomes(passed=1)
     assert not (suite.folder / "junit.xml").exists()
+
+
+GATES = ("solved@1 >= 0", "functions.suite_pass@1 >= 50%", "low(talks.episode_pass@1) >= 0.5")
+
+
+def counts(root: ET.Element) -> list[tuple[str, ...]]:
+    return [
+        (case.get("name", ""), *(child.tag for child in case if child.tag != "properties"))
+        for case in root.iter("testcase")
+        if case.get("classname") == "plsqlbench.gates"
+    ]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
+def test_the_gates_of_a_run_and_of_its_saved_results_look_the_same(
+    suite: Suite, workers: tuple[str, ...]
+) -> None:
+    rows = suite.right()
+    rows[0]["generated_plsql"] = "SELECT 1;"
+    options = [f"--plsql-gate={text}" for text in GATES]
+    result = suite.run(suite.predict(*rows), *options, "--junitxml=junit.xml", *workers)
+    result.assert_outcomes(passed=3, failed=1)
+    expected = [(GATES[0],), (GATES[1], "failure"), (GATES[2], "error")]
+    found = suites(suite)
+    assert counts(found) == expected
+    assert (found.get("tests"), found.get("failures"), found.get("errors")) == ("7", "2", "1")
+    saved = CliRunner().invoke(
+        command,
+        [
+            str(suite.folder / "reports"),
+            *(word for text in GATES for word in ("--gate", text)),
+            "--junitxml",
+            str(suite.folder / "gates.xml"),
+        ],
+    )
+    assert saved.exit_code == result.ret == 1
+    alone = ET.parse(suite.folder / "gates.xml").getroot()
+    assert counts(alone) == expected
+    (part,) = alone
+    assert (part.get("tests"), part.get("failures"), part.get("errors")) == ("3", "1", "1")
+    here = {case.get("name"): case for case in alone.iter("testcase")}
+    for case in found.iter("testcase"):
+        if case.get("name") in here:
+            for child in case:
+                if child.tag != "properties":
+                    other = here[case.get("name")].find(child.tag)
+                    assert other is not None
+                    assert (other.text, other.get("message")) == (child.text, child.get("message"))

@@ -141,6 +141,19 @@ def test_extracted_programs_are_replayed_as_they_were_played(suite: Suite) -> No
     assert blames(suite)[1] == {"failure": "inherited", "passed": 1}
 
 
+@WORKERS
+def test_a_resumed_run_finds_out_what_is_not_known_yet(suite: Suite, workers: tuple[str, ...]) -> None:
+    args = (talk(suite, BAD_STEP, BAD_TWO, None), "-k", "steps", "--plsql-resume", *workers)
+    suite.run(*args).assert_outcomes(failed=3)
+    suite.run(*args, "--plsql-blame").stdout.fnmatch_lines(["*3 of 3 turns reused*"])
+    found = [result["blame"] for result in suite.results()]
+    assert [blame["failure"] for blame in found] == ["own", "own", "inherited"]
+    suite.run(*args, "--plsql-blame")
+    assert [result["blame"] for result in suite.results()] == found  # the times, too: not played again
+    suite.run(*args)
+    assert blames(suite) == [None] * 3
+
+
 def test_junit_xml_says_it_too(suite: Suite) -> None:
     suite.run(talk(suite, BAD_STEP, None, None), "-k", "steps", "--plsql-blame", "--junitxml=junit.xml")
     found = {

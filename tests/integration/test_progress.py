@@ -10,7 +10,8 @@ import pytest
 from bench_suite import Suite
 from screen import Screen, run_on_terminal
 
-from pytest_plsqlbench.statusline import wants_progress
+from pytest_plsqlbench.items import RESULT_ATTRIBUTE, REUSED_ATTRIBUTE
+from pytest_plsqlbench.statusline import Progress, wants_progress
 
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
 STATUS = re.compile(r"\x1b\[2m(\d of 7 tests|\d of 4 turns), [^\x1b]*")
@@ -121,6 +122,28 @@ def test_a_pipe_gets_whole_lines_without_control_sequences(watched: Suite, worke
     assert "\r" not in text
     assert "plsqlbench: 4 of 4 turns, 0 failed" in result.outlines
     assert "of 4 turns" not in watched.run(watched.predict(*watched.right()), "-q", *workers).stdout.str()
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_reused_turns_count_and_say_nothing_about_the_time_left(pytester: pytest.Pytester) -> None:
+    config, clock = pytester.parseconfigure(), Clock()
+    progress = Progress(config, clock)
+    session = pytest.Session.from_config(config)
+    session.testscollected = 200
+    loop = progress.pytest_runtestloop(session)
+    next(loop)
+    for number in range(120):
+        report = pytest.TestReport(f"t{number}", ("t", 0, "t"), {}, "passed", None, "call")
+        report.__dict__ |= {RESULT_ATTRIBUTE: "", REUSED_ATTRIBUTE: number < 100}
+        clock.now += 0.01 if number < 100 else 1.0
+        list(progress.pytest_runtest_logreport(report))
+    assert progress._describe(clock.now) == "120 of 200 turns, 0 failed, about 1 min left"
 
 
 def test_a_short_run_into_a_pipe_looks_as_ever(suite: Suite) -> None:

@@ -49,6 +49,20 @@ def test_shards_and_their_merge_tell_each_their_part(suite: Suite, step: Path) -
     assert "| `talks` | 1 |" in merged
 
 
+def test_gates_stand_in_the_summary_of_their_run_and_of_saved_results(suite: Suite, step: Path) -> None:
+    suite.run(suite.predict(*suite.right()), "--plsql-gate=solved@1 < 1", "-qq")
+    assert "| ❌ broken | `solved@1 < 1` |" in step.read_text()
+    step.write_text("")
+    assert (
+        command(suite, "gate", "reports", "--gate", "solved@1 == 1", "--baseline", "reports").returncode == 0
+    )
+    text = step.read_text()
+    assert text.startswith("## plsqlbench gate reports\n")
+    assert "| ✅ held | `solved@1 == 1` |" in text
+    assert "### Against `reports` (" not in text  # no model named
+    assert "Turns: none did otherwise." in text
+
+
 def test_nothing_is_said_where_nothing_was_graded(suite: Suite, step: Path) -> None:
     suite.run(suite.predict(*suite.right()), "--collect-only")
     suite.run(suite.predict(*suite.right()), "-k", "nothing")
