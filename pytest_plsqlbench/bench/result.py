@@ -38,6 +38,17 @@ class TestResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Verdict of the strict reading, where the mode has one and it differs."""
     elapsed_ms: float = 0.0
     work: int | None = None
+    reference_ms: float | None = None
+    """Time that the reference took in this test when it was observed, perhaps in an earlier run."""
+    reference_work: int | None = None
+
+
+class ReferenceFacts(msgspec.Struct, frozen=True):
+    """What the reference program of a turn is like, by the rules of docs/sql-reading.md."""
+
+    statements: int
+    cyclomatic: int
+    constructs: tuple[str, ...] = ()
 
 
 class EngineInfo(msgspec.Struct, frozen=True):
@@ -77,6 +88,8 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
     """``<reading>/<version>``, for example ``published/1``."""
     program_sha256: str | None = None
     reference_sha256: str | None = None
+    reference: ReferenceFacts | None = None
+    """Of the reference program; None where the benchmark has none."""
     database: str | None = None
     difficulty: str | None = None
     reasoning_types: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ COMMANDS = {
     "inspect": "show what a program text holds: units, parameters, constructs, complexity, safety",
     "merge": "join the parts of a run that was divided by --plsql-shard",
     "path": "print where the bundled tasks, fixtures or examples lie",
+    "report": "write the HTML report of saved results, and leaderboard entries",
     "reap": "drop what dead runs have left, here or on a server",
     "run": "play a script on a fresh lane and print what it prints",
 }
