@@ -114,14 +114,34 @@ class Hosts:
             sweep=_sweep,
         )
 
+    def why_lost(self, dialect: Dialect) -> str | None:
+        """What became of the server of a dialect, on one line; None while it answers, or cannot be asked."""
+        for server in self._servers:
+            if server.address.dialect == dialect and (why := _why_lost(server)):
+                return f"the {dialect} server ({server.address.label}) is lost: {why}"
+        return None
+
     def stop(self) -> None:
         """Stop all servers; every one is stopped, whatever another one does."""
         try:
             while self._servers:
                 self._servers.pop().stop()
+        except UserError as error:
+            print(f"plsqlbench: {error}", file=sys.stderr)  # noqa: T201 (pytest's own reporter is gone)
         finally:
             if self._servers:
                 self.stop()
+
+
+def _why_lost(server: StartedServer) -> str | None:
+    why_down = getattr(server, "why_down", None)  # of a container
+    if why_down is not None and (why := why_down()):
+        return f"the container has ended: {why}"
+    if server.address.dialect == "postgres":
+        from pytest_plsqlbench.engines.postgres.admin import why_lost  # noqa: PLC0415 (drivers: if needed)
+
+        return why_lost(server.address)
+    return None
 
 
 def suitable_workers(settings: Settings) -> int | None:

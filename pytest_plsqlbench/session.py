@@ -23,6 +23,7 @@ from pytest_plsqlbench.engines.protocol import EngineError
 from pytest_plsqlbench.gating import Gating
 from pytest_plsqlbench.grading.answers import extract_answers
 from pytest_plsqlbench.hosts import Hosts
+from pytest_plsqlbench.interruption import Interruption
 from pytest_plsqlbench.items import (
     RESULT_ATTRIBUTE,
     REUSED_ATTRIBUTE,
@@ -105,6 +106,10 @@ class BenchSession:
             raise pytest.UsageError(str(error)) from None
         if handover is not None:
             self.selection.at_hand = handover.at_hand
+        if self.is_worker:
+            config.pluginmanager.register(workers.Worker(config), "plsqlbench-worker")
+        else:
+            config.pluginmanager.register(Interruption(self._hosts), "plsqlbench-interruption")
         if not self.is_worker and config.pluginmanager.hasplugin("xdist"):
             config.pluginmanager.register(
                 workers.Controller(self._handover, self._identify, self._on_worker_end),

@@ -5,7 +5,13 @@ Registered only where xdist is at work; see https://pytest-xdist.readthedocs.io 
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import signal
+import subprocess
+import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,7 +24,7 @@ from pytest_plsqlbench.options import Settings
 from pytest_plsqlbench.servers.address import ServerAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from pytest_plsqlbench.bench.result import TurnResult
 
@@ -36,6 +42,12 @@ DATABASES = "plsqlbench_databases"
 """Key of ``workeroutput``: fingerprints of the databases that the worker used."""
 LEFT_OUT = "plsqlbench_left_out"
 """Key of ``workeroutput``: turns that were not collected, by dialect."""
+CONTROLLER = "plsqlbench_controller"
+"""Key of ``workerinput``: process id of the controller."""
+_BROKEN_OFF = frozenset(
+    (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR)
+)
+_PR_SET_PDEATHSIG = 1
 _TURN_OF_CONVERSATION = re.compile(r"^(?P<file>.*::)(?P<task>.+)_q\d+\[(?P<suffix>[^\]]*)\]$")
 
 
@@ -48,6 +60,12 @@ class Handover(msgspec.Struct, frozen=True):
     """Dialects whose turns can be played: workers choose the same turns as the controller would."""
     no_oracle: str = ""
     """Why there is no Oracle server; for results."""
+
+
+def _process_of(node: Any) -> subprocess.Popen[bytes] | None:
+    """The process of a worker of this machine; None for one that was reached through a network."""
+    process = getattr(getattr(node.gateway, "_io", None), "popen", None)
+    return process if node.gateway.spec.popen and isinstance(process, subprocess.Popen) else None
 
 
 def encode_handover(handover: Handover) -> str:
@@ -88,6 +106,50 @@ class WholeConversations(LoadScheduling):  # type: ignore[misc] # xdist is not t
         super()._send_tests(node, num)
 
 
+class Worker:
+    """Hooks of a worker: it ends with its controller, and without a word where that is gone."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        """From now on Ctrl-C is the controller's alone, which a terminal tells all processes of a run."""
+        self._input: dict[str, Any] = config.workerinput  # type: ignore[attr-defined]
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if os.getppid() == self._input.get(CONTROLLER):  # not where it was started through a network
+            _die_with_parent()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        """Leave where nobody takes reports any more."""
+        return (yield from _leaving_quietly())
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        """Leave where nobody takes reports any more."""
+        return (yield from _leaving_quietly())
+
+
+def _leaving_quietly() -> Generator[None, object, object]:
+    try:
+        return (yield)
+    except OSError as error:
+        if "cannot send" in str(error):  # execnet's word for a controller that is gone
+            os._exit(1)
+        raise
+
+
+def _die_with_parent() -> None:
+    """Have the kernel end this process when its parent has ended, SIGKILL included; where it can (Linux)."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes  # noqa: PLC0415 (only in workers)
+
+    parent = os.getppid()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it went before
+        os._exit(1)
+
+
 class Controller:
     """Hooks of the process that starts the workers."""
 
@@ -101,11 +163,22 @@ class Controller:
         self._identify = identify
         self._on_worker_end = on_worker_end
         self._crashed: set[str] = set()
+        self._processes: list[subprocess.Popen[bytes]] = []
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Hand over settings and server addresses."""
         node.workerinput[INPUT] = encode_handover(self._handover())
+        node.workerinput[CONTROLLER] = os.getpid()
+        if (process := _process_of(node)) is not None:
+            self._processes.append(process)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Where the run was broken off, workers do not end their turns first."""
+        if exitstatus in _BROKEN_OFF:
+            for process in self._processes:
+                process.terminate()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from pytest_plsqlbench.bench.result import SCHEMA_VERSION, TurnResult
 from pytest_plsqlbench.bench.task import Source, UserError
+from pytest_plsqlbench.reporting.linefile import LineFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -123,7 +124,7 @@ class ResultStore:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.results: dict[tuple[object, ...], TurnResult] = {}
-        self._handle: int | None = None
+        self._file = LineFile(path)
 
     def add(self, result: TurnResult) -> None:
         """Keep a result and append it to the file at once; a later result of the same turn wins.
@@ -132,16 +133,7 @@ class ResultStore:
             UserError: the file cannot be written.
         """
         self.results[result_key(result)] = result
-        line = msgspec.json.encode(result) + b"\n"
-        try:
-            if self._handle is None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._handle = os.open(
-                    self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o644
-                )
-            os.write(self._handle, line)
-        except OSError as error:
-            raise UserError(f"cannot write {self.path}: {error.strerror or error}") from None
+        self._file.add(msgspec.json.encode(result))
 
     def finish(self) -> Sequence[TurnResult]:
         """Sort the file and return all results in its order.
@@ -149,8 +141,6 @@ class ResultStore:
         Raises:
             UserError: the file cannot be written.
         """
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+        if self._file.close():
             write_atomically(self.path, encode_results(self.results.values()))
         return sorted(self.results.values(), key=result_key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from pytest_plsqlbench.bench.result import SCHEMA_VERSION
 from pytest_plsqlbench.bench.shard import TurnKey
 from pytest_plsqlbench.bench.task import Source, UserError
+from pytest_plsqlbench.reporting.linefile import LineFile
 from pytest_plsqlbench.reporting.store import natural, write_atomically
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class TextStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._handle: int | None = None
+        self._file = LineFile(path)
 
     def add(self, line: str) -> None:
         """Keep the texts of a turn, as ``encode_text`` gives them; a later line of the same turn wins.
@@ -199,15 +199,7 @@ class TextStore:
         Raises:
             UserError: the file cannot be written.
         """
-        try:
-            if self._handle is None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._handle = os.open(
-                    self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o644
-                )
-            os.write(self._handle, line.encode() + b"\n")
-        except OSError as error:
-            raise UserError(f"cannot write {self.path}: {error.strerror or error}") from None
+        self._file.add(line.encode())
 
     def finish(self) -> None:
         """Sort the file, and keep once what the samples of a turn share.
@@ -215,7 +207,5 @@ class TextStore:
         Raises:
             UserError: the file cannot be written.
         """
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+        if self._file.close():
             write_atomically(self.path, encode_texts(read_texts(self.path).values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import platform
@@ -15,6 +16,9 @@ from filelock import FileLock
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.cachefolder import cache_root
 from pytest_plsqlbench.servers.account import Account, own_account, wheel_version
+
+_NOT_OURS = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
+"""A cache that we may only read costs time, nothing else."""
 
 SUPERUSER = "plsqlbench"
 """The administrating role of the embedded server."""
@@ -120,8 +124,13 @@ def _kept(binaries: Path, account: Account, scratch: Path) -> Path | None:
             finally:
                 shutil.rmtree(fresh, ignore_errors=True)
                 shutil.rmtree(made, ignore_errors=True)
-    except PermissionError:
-        return None
+    except OSError as error:
+        if error.errno in _NOT_OURS:
+            return None
+        raise UserError(
+            f"the cache folder {root} cannot be used: {error.strerror or error};"
+            " set PLSQLBENCH_CACHE_DIR to a folder that can be written"
+        ) from None
     return kept
 
 

@@ -130,7 +130,10 @@ def _wait(directory: RunDirectory, keeper: subprocess.Popen[bytes]) -> str:
         try:
             with psycopg.connect(conninfo) as connection:
                 connection.execute(f"CREATE ROLE {quoted(owner_role(directory.run_id))}".encode())
-                return connection.info.parameter_status("server_version") or "?"
+                version = connection.info.parameter_status("server_version") or "?"
+            assert keeper.stdin is not None
+            os.write(keeper.stdin.fileno(), b"up\n")
+            return version  # noqa: TRY300
         except psycopg.OperationalError as error:
             ended = keeper.poll() is not None or keeper.stdout.read() is not None
             if ended or time.monotonic() > end:

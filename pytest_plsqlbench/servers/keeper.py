@@ -17,6 +17,9 @@ import signal
 import sys
 import time
 
+_MOST_STARTS = 5
+"""So often a server that was up and died (killed for want of memory, say) is started again."""
+
 TYPE_CHECKING = False  # importing the module costs more than the rest of this start
 if TYPE_CHECKING:
     from typing import Any, NoReturn
@@ -47,6 +50,7 @@ def _become_server(config: dict[str, Any]) -> NoReturn:
 class _Server:
     def __init__(self, config: dict[str, Any]) -> None:
         self.status: int | None = None
+        self.program, self.data = config["argv"][0], config["argv"][-1]
         self.pid = os.fork()
         if self.pid == 0:
             _become_server(config)
@@ -58,6 +62,19 @@ class _Server:
                 self.status = os.waitstatus_to_exitcode(status)
         return self.status is not None
 
+    def clear(self) -> None:
+        """Kill what a server that died has left: a busy process does not notice, and holds the data."""
+        for _ in range(200):
+            left = _working_in(self.data, self.program)
+            for pid in left:
+                try:  # noqa: SIM105  (contextlib is slow to import)
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            if not left:
+                return
+            time.sleep(0.01)
+
     def stop(self) -> None:
         for number, seconds in ((signal.SIGQUIT, 5.0), (signal.SIGKILL, 2.0)):
             if self.ended():
@@ -66,6 +83,23 @@ class _Server:
             end = time.monotonic() + seconds
             while not self.ended() and time.monotonic() < end:
                 time.sleep(0.002)
+
+
+def _working_in(folder: str, program: str) -> list[int]:
+    """Processes of a program whose working directory it is, as it is that of all of a server's (Linux)."""
+    found = []
+    try:
+        numbers = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    except OSError:
+        return []
+    for name in numbers:
+        try:
+            at_home = os.readlink(f"/proc/{name}/cwd") == folder  # noqa: PTH115
+            if at_home and os.readlink(f"/proc/{name}/exe").startswith(program):  # noqa: PTH115
+                found.append(int(name))
+        except OSError:
+            continue
+    return found
 
 
 def _remove(config: dict[str, Any]) -> None:
@@ -102,19 +136,28 @@ def main(config: dict[str, Any]) -> int:
         signal.signal(number, signal.SIG_IGN)
 
     server = _Server(config)
-    told = False
+    told = up = False
+    starts = 0
     try:
         while not stopping:
             ready, _, _ = select.select([0, wake_read], [], [], 5.0)
             if wake_read in ready:
                 os.read(wake_read, 512)
-            if 0 in ready and not os.read(0, 512):
-                break
+            if 0 in ready:
+                if not os.read(0, 512):
+                    break
+                up = True  # the run has reached it
             if server.ended() and not told:
-                told = True
-                _tell(f"exit {server.status}\n")
+                server.clear()
+                if up and starts < _MOST_STARTS:
+                    starts += 1
+                    server = _Server(config)
+                else:
+                    told = True
+                    _tell(f"exit {server.status}\n")
     finally:
         server.stop()
+        server.clear()
         _remove(config)
     return 0
 

@@ -255,7 +255,7 @@ while time.monotonic() < end:
             if sys.argv[2] == "crash":
                 os.kill(rows[0][0], signal.SIGSEGV)
             else:
-                connection.execute("SELECT pg_terminate_backend(%s)", rows[0])
+                connection.execute(f"SELECT pg_{sys.argv[2]}_backend(%s)", rows[0])
             break
     time.sleep(0.02)
 """
@@ -266,22 +266,34 @@ def _outsider(server: EmbeddedServer, what: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize("place", ["program", "test"])
+@pytest.mark.parametrize("what", ["terminate", "cancel"])
 @pytest.mark.usefixtures("healthy")
-def test_a_session_lost_alone_is_the_programs_doing(play: Player, server: EmbeddedServer, place: str) -> None:
-    text = "SELECT /* from outside */ pg_sleep(30)"
+def test_what_an_outsider_ends_is_played_again(
+    play: Player, server: EmbeddedServer, place: str, what: str
+) -> None:
+    text = "SELECT /* from outside */ pg_sleep(3)"
     program = "CREATE FUNCTION f() RETURNS int LANGUAGE sql RETURN 5"
-    with _outsider(server, "terminate"):
+    with _outsider(server, what):
         if place == "test":
             played = play(program, tests=(check(text), check("SELECT f()")), limits=Limits(time=40))
-            lost, after = (observation.calls[0] for observation in played.tests)
+            ended, after = (observation.calls[0] for observation in played.tests)
             assert after.results[0].rows == ((("int", "5"),),)
         else:
             played = play(text, program, tests=(check("SELECT f()"),), limits=Limits(time=40))
-            lost = played.programs[0]
+            ended = played.programs[0]
             assert only(played).results[0].rows == ((("int", "5"),),)
+    assert (ended.lost, ended.limit, ended.error) == (False, None, None)
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_session_that_a_program_ends_each_time_is_the_programs_doing(play: Player) -> None:
+    ending = "SET transaction_timeout = 200"
+    played = play(tests=(check(ending, "SELECT pg_sleep(5)"), check("SELECT 1")), limits=Limits(time=20))
+    *_, lost = played.tests[0].calls
     assert (lost.lost, lost.limit) == (True, None)
     assert lost.error is not None
-    assert lost.error.code == "57P01"
+    assert lost.error.code == "25P04"
+    assert played.tests[1].calls[0].results[0].rows == ((("int", "1"),),)
 
 
 def test_a_crash_of_the_server_is_nobodys_verdict_and_passes() -> None:

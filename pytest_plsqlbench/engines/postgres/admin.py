@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -11,10 +12,48 @@ from psycopg.conninfo import make_conninfo
 from pytest_plsqlbench.engines.protocol import InfrastructureError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_plsqlbench.servers.address import ServerAddress
 
 _RECOVERY_SECONDS = 20.0
 """A server that lost a process to a signal takes connections again within a second or so."""
+_RESTART_SECONDS = 8.0
+"""A server that does not listen may be about to start again."""
+_ANSWER_SECONDS = 10.0
+"""Silence after which another connection asks what became of the one that waits."""
+_HOPELESS_SECONDS = 3.0
+"""For so long after a server could not be reached, nobody waits for it again."""
+_OURS = frozenset(("53", "57", "58"))
+"""Classes of errors that no statement of an administrator's causes: resources, intervention, the system."""
+
+
+class PatientConnection(psycopg.Connection[Any]):
+    """A connection that waits for as long as its server works for it, and not for an answer that is lost."""
+
+    still_works: Callable[[int], bool] | None = None
+    """Asks the server, by another connection, whether it works for the process of this one."""
+
+    def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **options: Any) -> Any:
+        """As the driver's, which waits for ever; further arguments depend on its version."""
+        return super().wait(self._attended(gen), *arguments, **options)
+
+    def _attended(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        alarm = time.monotonic() + _ANSWER_SECONDS
+        try:
+            state = next(gen)
+            while True:
+                ready = yield state
+                if ready or time.monotonic() < alarm:
+                    state = gen.send(ready)
+                    continue
+                if self.still_works is None or not self.still_works(self.info.backend_pid):
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError("the server does not answer any more")
+                alarm = time.monotonic() + _ANSWER_SECONDS
+                state = gen.send(ready)
+        except StopIteration as end:
+            return end.value
 
 
 class Admin:
@@ -22,7 +61,10 @@ class Admin:
 
     def __init__(self, address: ServerAddress) -> None:
         self.address = address
+        self.epoch = 0
+        """Counts kept connections that were lost: what was made before may have been through a crash."""
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._hopeless: tuple[float, str] = (0.0, "")
 
     def connect(self, database: str | None = None) -> psycopg.Connection[tuple[Any, ...]]:
         """A new connection; the caller closes it.
@@ -30,19 +72,37 @@ class Admin:
         Raises:
             InfrastructureError: the server does not take it.
         """
+        until, reason = self._hopeless
+        if time.monotonic() < until:
+            raise InfrastructureError(reason)
         conninfo = self.address.conninfo
         if database is not None:
             conninfo = make_conninfo(conninfo, dbname=database)
-        end = time.monotonic() + _RECOVERY_SECONDS
+        began = time.monotonic()
         while True:
             try:
-                return psycopg.connect(conninfo, autocommit=True, prepare_threshold=None)
+                connection = PatientConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
             except psycopg.OperationalError as error:
-                recovering = "the database system is" in str(error)  # … starting up, in recovery mode
-                if not recovering or time.monotonic() > end:
-                    reason = first_line(error)
-                    raise InfrastructureError(f"the PostgreSQL server cannot be reached: {reason}") from None
+                now = time.monotonic()
+                if now > began + _patience(str(error)):
+                    reason = f"the PostgreSQL server cannot be reached: {first_line(error)}"
+                    self._hopeless = (now + _HOPELESS_SECONDS, reason)
+                    raise InfrastructureError(reason) from None
                 time.sleep(0.05)
+            else:
+                connection.still_works = self._works_for
+                return connection
+
+    def _works_for(self, pid: int) -> bool:
+        """Whether the server says that it works for a process."""
+        try:
+            with PatientConnection.connect(self.address.conninfo, autocommit=True) as other:
+                row = other.execute(
+                    "SELECT state FROM pg_catalog.pg_stat_activity WHERE pid = %s", [pid]
+                ).fetchone()
+        except psycopg.Error:
+            return False
+        return row is not None and not (row[0] or "").startswith("idle")
 
     @property
     def server_version(self) -> int:
@@ -70,14 +130,16 @@ class Admin:
             try:
                 cursor = self._connection.execute(statement.encode())
                 return cursor.fetchall() if cursor.description else []
-            except psycopg.OperationalError as error:
-                if not self._connection.broken:
+            except psycopg.Error as error:
+                if self._connection.broken:
+                    self._forget()
+                    what = "the PostgreSQL server was lost"
+                elif is_ours(error):
+                    what = "the PostgreSQL server failed"
+                else:
                     raise
-                self.close()
                 if attempt == 2:
-                    raise InfrastructureError(
-                        f"the PostgreSQL server was lost: {first_line(error)}"
-                    ) from None
+                    raise InfrastructureError(f"{what}: {first_line(error)}") from None
         raise AssertionError  # pragma: no cover (the loop returns or raises)
 
     def steady(self, seconds: float = 0.0) -> bool:
@@ -91,7 +153,7 @@ class Admin:
             try:
                 self._connection.execute("SELECT 1")
             except psycopg.Error:
-                self.close()
+                self._forget()
                 return False
             if time.monotonic() >= end:
                 return True
@@ -108,11 +170,46 @@ class Admin:
             time.sleep(0.005)
         return True
 
+    def _forget(self) -> None:
+        """The kept connection was lost."""
+        self.epoch += 1
+        self.close()
+
     def close(self) -> None:
         """Close the kept connection; the next use opens another."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+
+def why_lost(address: ServerAddress) -> str | None:
+    """Why a server cannot be used any more, on one line; None where it answers."""
+    admin = Admin(address)
+    try:
+        admin.execute("SELECT 1")
+    except InfrastructureError as error:
+        return str(error)
+    finally:
+        admin.close()
+    return None
+
+
+def is_ours(error: psycopg.Error) -> bool:
+    """Whether an error is that of the server or of another user, not of the statement."""
+    return (error.sqlstate or "")[:2] in _OURS
+
+
+def _patience(message: str) -> float:
+    """Seconds for which a server that gives this answer may take connections soon."""
+    if "the database system is" in message:  # … starting up, in recovery mode
+        return _RECOVERY_SECONDS
+    gone = (
+        "Connection refused",
+        "No such file or directory",
+        "server closed the connection",
+        "Connection reset",
+    )
+    return _RESTART_SECONDS if any(words in message for words in gone) else 0.0
 
 
 def first_line(error: BaseException) -> str:

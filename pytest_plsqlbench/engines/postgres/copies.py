@@ -45,6 +45,8 @@ class Copy:
     sessions: dict[Side, Session] = field(default_factory=dict)
     size: int = 0
     """Bytes on disk, as copied."""
+    epoch: int = 0
+    """Of the administrator's connection that made it: a copy that outlived a crash may hold other values."""
     unsettled: bool = False
     """A play was begun and not ended well: sequences may stand elsewhere than loaded."""
     inspector: Inspector | None = None
@@ -208,13 +210,17 @@ class Copies:
             )
         except psycopg.Error as error:
             raise InfrastructureError(f"cannot copy a database: {first_line(error)}") from None
-        copy = Copy(name, template)
+        copy = Copy(name, template, epoch=self._admin.epoch)
         copy.size = self._size(copy)
         return copy
 
     def _size(self, copy: Copy) -> int:
         rows = self._admin.execute(f"SELECT pg_catalog.pg_database_size({literal(copy.name)})")
         return int(rows[0][0])
+
+    def outlived(self, copy: Copy) -> bool:
+        """Whether the server may have crashed since a copy was made."""
+        return copy.epoch != self._admin.epoch
 
     def bloated(self, copy: Copy) -> bool:
         """Whether rolled-back work has left so much in the files that plans could change."""

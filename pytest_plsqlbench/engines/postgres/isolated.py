@@ -10,10 +10,10 @@ from psycopg.pq import TransactionStatus
 
 from pytest_plsqlbench.bench.observation import CallObservation, Observation, TableState
 from pytest_plsqlbench.engines.postgres import settings, state
+from pytest_plsqlbench.engines.postgres.blame import UNREADABLE
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
 from pytest_plsqlbench.engines.postgres.failure import Routines
-from pytest_plsqlbench.engines.postgres.rolled_test import UNREADABLE
 from pytest_plsqlbench.engines.postgres.scripts import calls_of, judges_state, reading
 from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
 from pytest_plsqlbench.engines.postgres.steps import Free

@@ -10,6 +10,7 @@ from psycopg.pq import ExecStatus, TransactionStatus
 
 from pytest_plsqlbench.bench.observation import CallObservation, Observation, TableState
 from pytest_plsqlbench.engines.postgres import settings, state
+from pytest_plsqlbench.engines.postgres.blame import UNREADABLE
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script, spoiled
 from pytest_plsqlbench.engines.postgres.failure import Failure, Routines, diagnostic
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 
     from pytest_plsqlbench.bench.task import Test
     from pytest_plsqlbench.engines.protocol import Limits
-
-
-UNREADABLE = "state_unreadable"
-"""In place of a limit: the program keeps others from seeing what it did."""
 
 
 class GoneInTestError(Exception):

@@ -18,7 +18,7 @@ import psycopg
 from psycopg.pq import ConnStatus, ExecStatus, PGconn
 
 from pytest_plsqlbench.bench.observation import ResultSet
-from pytest_plsqlbench.engines.postgres import cells
+from pytest_plsqlbench.engines.postgres import blame, cells
 from pytest_plsqlbench.engines.postgres.failure import Failure
 from pytest_plsqlbench.engines.postgres.output import Output
 from pytest_plsqlbench.engines.protocol import InfrastructureError
@@ -98,6 +98,7 @@ class Session:
             InfrastructureError: the server refuses.
         """
         self._admin = admin
+        self._epoch = admin.epoch
         self._tick = tick
         self._connection = PGconn.connect(conninfo.encode())
         if self._connection.status != ConnStatus.OK:
@@ -218,6 +219,7 @@ class Session:
                     raise self._killed("row_limit")
                 now = time.monotonic()
                 if now > budget.deadline:
+                    blame.out_of_time(self._admin, self.pid)
                     raise self._killed("time_limit")
                 if self._tick is not None and now > self._next_tick:
                     self.slow = True
@@ -274,11 +276,8 @@ class Session:
             return
         self.gone = True
         self._connection.finish()
-        if not self._admin.steady(doubt):
-            # every session was cut: who did that is not known, surely not by what this one shows
-            raise InfrastructureError("the PostgreSQL server failed or restarted while a program ran")
         # told to end, it does so when it next looks; that may be long after, and is no escape from a verdict
-        self.stuck = not self._admin.terminate(self.pid, _END_SECONDS)
+        self.stuck = not blame.session_ended(self._admin, self.pid, self._epoch, doubt, _END_SECONDS)
 
     def close(self) -> None:
         """End an idle session."""

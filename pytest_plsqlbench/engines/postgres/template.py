@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg import sql
 
-from pytest_plsqlbench.engines.postgres.admin import Admin, first_line
+from pytest_plsqlbench.engines.postgres.admin import Admin, first_line, is_ours
 from pytest_plsqlbench.engines.postgres.names import (
     literal,
     owner_role,
@@ -80,6 +80,8 @@ class Templates:
                 known = self._find_or_load(database, fingerprint)
             except DatabaseLoadError as error:
                 known = error
+            except psycopg.Error as error:
+                raise InfrastructureError(f"a database cannot be loaded: {first_line(error)}") from None
             self._known[fingerprint] = known
         if isinstance(known, DatabaseLoadError):
             raise known
@@ -192,7 +194,7 @@ def _play(connection: psycopg.Connection[tuple[Any, ...]], statements: Iterable[
         try:
             connection.execute(statement.text.encode())
         except psycopg.Error as error:
-            if connection.broken:
+            if connection.broken or is_ours(error):
                 raise InfrastructureError(f"the server was lost: {first_line(error)}") from None
             line = _line(statement, error)
             raise DatabaseLoadError(f"{line}: {first_line(error)}") from None
@@ -215,7 +217,7 @@ def _copy(connection: psycopg.Connection[tuple[Any, ...]], data: TableData) -> N
             for row in data.rows():
                 copy.write_row(row)
     except psycopg.Error as error:
-        if connection.broken:
+        if connection.broken or is_ours(error):
             raise InfrastructureError(f"the server was lost: {first_line(error)}") from None
         where = (error.diag.context or "").splitlines()
         raise DatabaseLoadError(f"{data.source}: {first_line(error)}{_row(where)}") from None

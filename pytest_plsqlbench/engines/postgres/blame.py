@@ -1,0 +1,109 @@
+"""Whose doing a loss was, the program's or the infrastructure's: decided here and nowhere else.
+
+What a graded session shows is never evidence, since its program is hostile and knows all error codes. An
+administrator's connection is: one that was open before must go on answering, and the server must say itself
+what a session that does not answer is doing. What another one could have done as well (a session ended or a
+statement cancelled from outside, a full disk) is played again: a program does it again at the same place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from pytest_plsqlbench.engines.protocol import InfrastructureError
+
+if TYPE_CHECKING:
+    from pytest_plsqlbench.bench.observation import CallObservation
+    from pytest_plsqlbench.engines.postgres.admin import Admin
+    from pytest_plsqlbench.engines.protocol import Played
+
+MOST_PLAYS = 4
+"""A play that shows something doubtful elsewhere each time was disturbed each time."""
+UNREADABLE = "state_unreadable"
+"""In place of a limit: the program keeps others from seeing what it did."""
+
+Place = tuple[int, int, str]
+"""Where something doubtful was seen: test (-1: the programs), call (or program), and what."""
+
+_CANCELLED = "57014"
+_CODES = frozenset((_CANCELLED, "53100", "53200", "58030", "57P01", "57P02", "57P03", "57P04", "57P05"))
+_LIMITS = frozenset(("disk_limit", "memory_limit", UNREADABLE))
+_FULL = frozenset(("disk_limit", "53100", "58030"))
+_FILL = (
+    "CREATE TEMPORARY TABLE plsqlbench_probe AS"
+    " SELECT pg_catalog.repeat('x', 1000) AS filler FROM pg_catalog.generate_series(1, 4000)"
+)
+
+
+def session_ended(admin: Admin, pid: int, epoch: int, sound: float, seconds: float) -> bool:
+    """See that a session's end was not the server's, and end it; returns whether it is gone.
+
+    Args:
+        admin: the connection that was open before.
+        pid: of the session.
+        epoch: the count of the administrator's connections when the session began.
+        sound: seconds for which the server must go on answering before it counts as sound.
+        seconds: how long the session gets to end.
+
+    Raises:
+        InfrastructureError: the server failed.
+    """
+    if admin.epoch != epoch or not admin.steady(sound):
+        # every session was cut: who did that is not known, surely not by what this one shows
+        raise InfrastructureError("the PostgreSQL server failed or restarted while a program ran")
+    return admin.terminate(pid, seconds)
+
+
+def out_of_time(admin: Admin, pid: int) -> None:
+    """See that a session that has not answered in time is still at work.
+
+    Raises:
+        InfrastructureError: it is not: its answer was lost on the way, or the server is.
+    """
+    rows = admin.execute(f"SELECT state FROM pg_catalog.pg_stat_activity WHERE pid = {pid:d}")
+    if not rows or (rows[0][0] or "").startswith("idle"):
+        raise InfrastructureError("the answer of the PostgreSQL server was lost on the way")
+
+
+def doubts(played: Played, *, distant: bool) -> tuple[Place, ...]:
+    """What a play shows that need not be the program's doing, and where.
+
+    Args:
+        played: the play.
+        distant: the server is reached through a network, which may hold answers up.
+    """
+    found = [(-1, at, what) for at, call in enumerate(played.programs) if (what := _doubt(call, distant))]
+    found += [
+        (test, at, what)
+        for test, seen in enumerate(played.tests)
+        for at, call in enumerate(seen.calls)
+        if (what := _doubt(call, distant))
+    ]
+    return tuple(found)
+
+
+def _doubt(call: CallObservation, distant: bool) -> str:  # noqa: FBT001 (private)
+    if call.lost:
+        return "lost"
+    if call.limit is not None:
+        late = distant and call.limit == "time_limit" and call.error is None
+        return call.limit if late or call.limit in _LIMITS else ""
+    return call.error.code if call.error is not None and call.error.code in _CODES else ""
+
+
+def room_left(admin: Admin, places: tuple[Place, ...]) -> None:
+    """Where the disk was full: see that it is not, now that the program has gone.
+
+    Raises:
+        InfrastructureError: it still is.
+    """
+    if not any(what in _FULL for _, _, what in places):
+        return
+    try:
+        admin.execute(_FILL, "DROP TABLE plsqlbench_probe")
+    except psycopg.errors.InsufficientPrivilege:
+        return  # nothing to be known on a server of the user's that lets us write nowhere else
+    except psycopg.Error as error:
+        raise InfrastructureError(f"the disk of the PostgreSQL server cannot be written: {error}") from None
