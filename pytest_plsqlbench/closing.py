@@ -14,6 +14,8 @@ from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.ci import tell_ci
 from pytest_plsqlbench.gating import Gating, gated_exit
 from pytest_plsqlbench.items import RESULT_ATTRIBUTE, REUSED_ATTRIBUTE, TEXT_ATTRIBUTE
+from pytest_plsqlbench.reporting.quarantine import QUARANTINE_FILE, write_quarantine
+from pytest_plsqlbench.reporting.repeats import repeat_lines
 from pytest_plsqlbench.reporting.store import ResultStore
 from pytest_plsqlbench.reporting.texts import TEXTS_FILE, TextStore
 from pytest_plsqlbench.sharing import RunFile
@@ -43,13 +45,13 @@ class Closing:
         self._earlier = earlier
         self._begun = False
         self._reused = 0
+        self._quarantined: int | None = None
         self._settings = settings
         self._store = ResultStore(settings.report / "results.jsonl")
         self._texts = TextStore(settings.report / TEXTS_FILE)
         self._run_file = RunFile(settings.report)
         self._summary: Summary | None = None
         self._assessment: Assessment | None = None
-        self._trouble = ""
 
     def keep(self, report: pytest.TestReport) -> None:
         """Keep the result that a report carries.
@@ -104,13 +106,6 @@ class Closing:
             gating: what the run is held against.
             collected: how many turns the run set out to grade.
         """
-        try:
-            self._complete(session, gating, collected)
-        except UserError as error:  # what was written while the run went on stays, and can be read
-            self._trouble = str(error)
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
-
-    def _complete(self, session: pytest.Session, gating: Gating, collected: int) -> None:
         results = self._store.finish()
         if not self._config.option.collectonly:
             self._assessment = gating.assess(results, collected=collected)
@@ -122,6 +117,8 @@ class Closing:
         self._texts.finish()
         if self._settings.resume:
             self._earlier.settle(results)
+        if self._settings.gold and self._settings.repeat > 1:
+            self._quarantined = write_quarantine(self._settings.report, results)
         self._summary = write_summary(
             self._settings.report, results, collected=collected, assessment=self._assessment
         )
@@ -154,9 +151,6 @@ class Closing:
         no_oracle: str,
     ) -> None:
         """Show metrics, coverage, statuses and categories, where the files are, and what the gates say."""
-        if self._trouble:
-            path = shown_path(self._config, self._store.path)
-            reporter.write_line(f"ERROR: {self._trouble}; {path} holds what was written before", red=True)
         if self._summary is not None:
             self._show_summary(reporter, self._summary, collected, left_out, no_oracle)
         if self._assessment is not None:
@@ -186,6 +180,10 @@ class Closing:
             blame_seconds=sum(result.blame.elapsed_ms for result in results if result.blame) / 1000,
         ):
             reporter.write_line(line)
+        for line in repeat_lines(results, self._settings.repeat):
+            reporter.write_line(line)
+        if self._quarantined is not None:
+            reporter.write_line(f"quarantine: {self._quarantined} turns, {self.folder}/{QUARANTINE_FILE}")
         if self._settings.resume:
             count = len(self._store.results)
             reporter.write_line(f"resumed: {self._reused:,} of {count:,} turns reused")

@@ -124,6 +124,18 @@ OPTIONS: tuple[Option, ...] = (
         flag=True,
     ),
     Option(
+        "repeat",
+        "play each turn N times (up to 100); one whose verdict varies is not solved, and is reported; with "
+        "'gold' such turns are listed in quarantine.jsonl (default: 1)",
+        metavar="N",
+        default="1",
+    ),
+    Option(
+        "quarantine",
+        "list of turns that are not to be graded, as 'gold' with --plsql-repeat writes it",
+        metavar="FILE",
+    ),
+    Option(
         "report",
         "folder for results.jsonl and summary.json (default: reports)",
         metavar="DIR",
@@ -183,6 +195,10 @@ class Settings:
     shard: tuple[int, int] | None = None
     """The part of the turns to grade; None: all, in a run that is not divided."""
     resume: bool = False
+    repeat: int = 1
+    """How many times each turn is played."""
+    quarantine: Path | None = None
+    """List of turns that are not to be graded."""
     limits: dict[str, int] = field(default_factory=dict)
     """Limits that were given, by name; for ``bench.limits.Limits``."""
     gates: tuple[str, ...] = ()
@@ -351,6 +367,22 @@ def _predictions(given: Given) -> Path | None:
     return path
 
 
+def _repeat(given: Given) -> int:
+    value = (given.value or "").strip()
+    if not (value.isascii() and value.isdigit() and len(value) <= 3 and 1 <= int(value) <= 100):
+        raise _usage_error(f"{given.name}: {given.value!r} is not a number of plays from 1 to 100")
+    return int(value)
+
+
+def _quarantine(given: Given) -> Path | None:
+    if given.value is None:
+        return None
+    if not given.path().is_file():
+        what = "is a folder, not a file" if given.path().is_dir() else "does not exist"
+        raise _usage_error(f"{given.name}: {given.value} {what}")
+    return given.path()
+
+
 def _report(given: Given) -> Path:
     """The report folder; that it can be written is checked before anything runs, not after."""
     path = given.path()
@@ -397,6 +429,8 @@ def read_settings(config: pytest.Config) -> Settings:
         oracle_image=given["oracle-image"].value or None,
         shard=_shard(given["shard"]),
         resume=_switch(given["resume"]),
+        repeat=_repeat(given["repeat"]),
+        quarantine=_quarantine(given["quarantine"]),
         limits=_limits(repeated["limit"]),
         gates=_gates(repeated["gate"]),
         baseline=_baseline(given["baseline"]),

@@ -35,6 +35,7 @@ from pytest_plsqlbench.items import (
 from pytest_plsqlbench.news import news_of, send_news
 from pytest_plsqlbench.options import read_settings
 from pytest_plsqlbench.reporting.earlier import EarlierResults
+from pytest_plsqlbench.reporting.quarantine import read_quarantine
 from pytest_plsqlbench.selection import Selection
 from pytest_plsqlbench.sharing import describe_part, encode_part
 from pytest_plsqlbench.statusline import follow
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.bench.task import Task
     from pytest_plsqlbench.grading.run import Run
     from pytest_plsqlbench.options import Settings
+    from pytest_plsqlbench.reporting.quarantine import Place
     from pytest_plsqlbench.servers.address import ServerAddress
 
 TASK_SUFFIXES = frozenset((".yaml", ".yml", ".jsonl"))
@@ -97,9 +99,12 @@ class BenchSession:
         self._databases: dict[str, str] = {}
         self._run: Run | None = None
         self._found = 0
+        self._quarantine: dict[Place, str] = {}
         try:
             self._gating = Gating(settings)
             self.selection = Selection.of(settings)
+            if settings.quarantine is not None:
+                self._quarantine = read_quarantine(settings.quarantine)
             if settings.resume and not self.is_worker:
                 self._found = len(self._earlier.results)
         except UserError as error:
@@ -156,6 +161,11 @@ class BenchSession:
         lines += [f"plsqlbench: {note}" for note in self._hosts.notes]
         if self.settings.shard is not None:
             lines.append(f"plsqlbench: shard {Shard(*self.settings.shard)} of the turns")
+        if self.settings.repeat > 1:
+            lines.append(f"plsqlbench: each turn is played {self.settings.repeat} times")
+        if self.settings.quarantine is not None:
+            name = self.settings.quarantine.name
+            lines.append(f"plsqlbench: quarantine: {len(self._quarantine)} turns of {name} are not graded")
         if self.settings.resume:
             lines.append(f"plsqlbench: resumed: {self._found} earlier results in {self._closing.folder}")
         return [presentable(line, keep="") for line in lines]
@@ -249,6 +259,8 @@ class BenchSession:
                 self._worker_name,
                 self._no_oracle,
                 self.settings.limits,
+                repeat=self.settings.repeat,
+                quarantine=self._quarantine,
             )
         self._run.notify = partial(send_news, item)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,8 @@ def describe_part(
             "extract": settings.extract,
             "blame": settings.blame,
             "timeout": settings.timeout,
+            **({"repeat": settings.repeat} if settings.repeat > 1 else {}),
+            **({"quarantine": _digest(settings.quarantine)} if settings.quarantine else {}),
             **{f"limit.{name}": value for name, value in sorted(settings.limits.items())},
         },
         left_out=left_out,
@@ -54,6 +57,10 @@ def describe_part(
     return part_of(
         run, turns, shard, predictions=settings.predictions.name if settings.predictions else "gold"
     )
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def encode_part(part: RunPart) -> str:

@@ -142,7 +142,8 @@ class Grader:
         if turn.reference is not None or any(test.gold for test in turn.tests):
             reference = self._book.look_up(task, turn, database, engine.info, lane)
             if reference.problem:
-                return replace_status(draft, "reference_error", reference.problem)
+                flags = (*draft.flags, "reference_varies") if reference.varies else draft.flags
+                return replace_status(_with(draft, flags=flags), "reference_error", reference.problem)
         played = lane.play(
             Play(
                 side="candidate",

@@ -36,6 +36,8 @@ class ReferencePlay(msgspec.Struct, frozen=True):
     """One a test."""
     problem: str | None = None
     """Why the turn is a ``reference_error``, one line; None: usable."""
+    varies: bool = False
+    """Whether the problem is that two plays differ."""
     strict_problem: str | None = None
     """Why the tests of the strict reading alone cannot be judged; None: they can."""
 
@@ -158,6 +160,6 @@ def _steady(turn: Turn, first: ReferencePlay, second: ReferencePlay) -> Referenc
             place = f" ({outcome.detail})" if outcome.detail else ""
             problem = f"test {test.name!r}: the reference varies between two plays{place}"
             if number < len(turn.tests):
-                return ReferencePlay((), problem)
+                return ReferencePlay((), problem, varies=True)
             strict_problem = problem
     return msgspec.structs.replace(first, strict_problem=strict_problem)

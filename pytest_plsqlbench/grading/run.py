@@ -16,6 +16,7 @@ from pytest_plsqlbench.grading.cache import ReferenceCache
 from pytest_plsqlbench.grading.content import turn_content
 from pytest_plsqlbench.grading.grader import Grader, draft_result, replace_status
 from pytest_plsqlbench.grading.reference import ReferenceBook
+from pytest_plsqlbench.grading.repeat import repeated
 from pytest_plsqlbench.grading.reuse import reused
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Run:
         limits: Mapping[str, int] | None = None,
         *,
         repeat: int = 1,
+        quarantine: Mapping[tuple[str, str, str, int], str] | None = None,
     ) -> None:
         """Take note of everything; nothing is connected yet.
 
@@ -57,6 +59,7 @@ class Run:
             no_oracle: why there is no Oracle server, for the results of its turns.
             limits: limits other than the default ones, by name.
             repeat: how many times each turn is played.
+            quarantine: turns that are not to be graded, by subset, task, dialect and turn, and why.
         """
         self._addresses = {address.dialect: address for address in addresses}
         self._no_oracle = no_oracle
@@ -64,6 +67,7 @@ class Run:
         self._databases: dict[tuple[int, str, Dialect], Database | DatabaseLoadError | None] = {}
         self._reading = reading
         self._repeat = repeat
+        self._quarantine = quarantine or {}
         self._limits = Limits(time=timeout, **(limits or {}))
         self.notify: Callable[[str], None] = lambda _line: None
         """Told what a turn has to wait for, one line each."""
@@ -72,7 +76,16 @@ class Run:
 
     def grade(self, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset) -> TurnResult:
         """Grade one turn."""
-        result = self._grader.grade(task, turn, answers, lambda: self._database(task, dataset))
+        reason = self._quarantine.get((task.subset, task.id, task.dialect, turn.index))
+        if reason is not None:
+            draft = draft_result(task, turn, answers, self._reading)
+            draft = msgspec.structs.replace(draft, flags=(*draft.flags, "quarantined"))
+            return replace_status(draft, "reference_error", reason)
+
+        def play() -> TurnResult:
+            return self._grader.grade(task, turn, answers, lambda: self._database(task, dataset))
+
+        result = repeated(play, self._repeat)
         if result.status != "graded":
             return result
         content = self._content(task, turn, answers, dataset)
@@ -91,7 +104,7 @@ class Run:
             earlier: what an earlier run found for the same turn and sample.
         """
         content = self._content(task, turn, answers, dataset)
-        if content is None:
+        if content is None or (task.subset, task.id, task.dialect, turn.index) in self._quarantine:
             return None
         return reused(draft_result(task, turn, answers, self._reading), turn, content, earlier)
 

@@ -36,6 +36,8 @@ def headline(result: TurnResult) -> str:
     if result.status == "missing":
         return "missing: no prediction for this turn (scored 0)"
     words = f"{result.passed} of {result.total} tests passed"
+    if result.repeats:
+        words += f" in each of {len(result.repeats)} plays"
     category = main_category(result)
     return f"{words}; {category}" if category else words
 
