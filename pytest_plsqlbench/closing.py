@@ -52,6 +52,7 @@ class Closing:
         self._run_file = RunFile(settings.report)
         self._summary: Summary | None = None
         self._assessment: Assessment | None = None
+        self._trouble = ""
 
     def keep(self, report: pytest.TestReport) -> None:
         """Keep the result that a report carries.
@@ -106,6 +107,13 @@ class Closing:
             gating: what the run is held against.
             collected: how many turns the run set out to grade.
         """
+        try:
+            self._complete(session, gating, collected)
+        except UserError as error:  # what was written while the run went on stays, and can be read
+            self._trouble = str(error)
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    def _complete(self, session: pytest.Session, gating: Gating, collected: int) -> None:
         results = self._store.finish()
         if not self._config.option.collectonly:
             self._assessment = gating.assess(results, collected=collected)
@@ -151,6 +159,9 @@ class Closing:
         no_oracle: str,
     ) -> None:
         """Show metrics, coverage, statuses and categories, where the files are, and what the gates say."""
+        if self._trouble:
+            path = shown_path(self._config, self._store.path)
+            reporter.write_line(f"ERROR: {self._trouble}; {path} holds what was written before", red=True)
         if self._summary is not None:
             self._show_summary(reporter, self._summary, collected, left_out, no_oracle)
         if self._assessment is not None:
