@@ -338,7 +338,7 @@ def _without_ryuk() -> Iterator[None]:
 
 def _start_warden(labels: list[str]) -> subprocess.Popen[bytes]:
     config = {"host": host_name(), "labels": labels, "path": [entry for entry in sys.path if entry]}
-    return subprocess.Popen(
+    return subprocess.Popen(  # noqa: S603 (our own script)
         [sys.executable, "-I", "-S", str(Path(__file__).with_name("warden.py")), json.dumps(config)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

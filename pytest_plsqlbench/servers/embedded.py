@@ -70,7 +70,7 @@ class EmbeddedServer:
                 "folders": [str(folder) for folder in dict.fromkeys((directory.path, directory.sockets))],
             }
             script = Path(__file__).with_name("keeper.py")
-            keeper = subprocess.Popen(
+            keeper = subprocess.Popen(  # noqa: S603 (our own script)
                 [sys.executable, "-I", "-S", str(script), json.dumps(config)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
