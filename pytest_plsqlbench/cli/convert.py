@@ -70,7 +70,7 @@ def spider(*, pairs: tuple[Path, ...], ddl: Path, rows: tuple[Path, ...], out: P
     Only the databases that the pairs name are written. Rows that Oracle's columns do not take are left
     out and reported on standard error.
     """
-    from pytest_plsqlbench.datasets.spider_convert import convert_spider  # noqa: PLC0415
+    from pytest_plsqlbench.datasets.spider.convert import convert_spider  # noqa: PLC0415
 
     done = convert_spider(pairs, ddl, rows, out, force=force)
     for lines in (done.left_out, done.remarks):

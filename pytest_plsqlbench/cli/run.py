@@ -93,7 +93,7 @@ def _read(file: Path) -> str:
 def _database(name: str | None, file: Path) -> Database | None:
     if name is None:
         return None
-    from pytest_plsqlbench.datasets.fixtures import database  # noqa: PLC0415
+    from pytest_plsqlbench.datasets.fixtures.databases import database  # noqa: PLC0415
 
     return database(name, Path.cwd() / "-" if str(file) == "-" else file, "postgres")
 

@@ -62,34 +62,34 @@ def _is_mbpp(head: bytes) -> bool:
 
 
 def _read_yaml(path: Path, content: bytes | None) -> Dataset:
-    from pytest_plsqlbench.datasets.native import read_yaml  # noqa: PLC0415 (only where such files are read)
+    from pytest_plsqlbench.datasets.native.reader import read_yaml  # noqa: PLC0415 (only where such files are read)
 
     return read_yaml(path, content)
 
 
 def _read_jsonl(path: Path, content: bytes | None) -> Dataset:
-    from pytest_plsqlbench.datasets.native import read_jsonl  # noqa: PLC0415
+    from pytest_plsqlbench.datasets.native.reader import read_jsonl  # noqa: PLC0415
 
     return read_jsonl(path, content)
 
 
 def _read_spider(path: Path, content: bytes | None) -> Dataset:
     del content
-    from pytest_plsqlbench.datasets.spider import read_spider  # noqa: PLC0415
+    from pytest_plsqlbench.datasets.spider.reader import read_spider  # noqa: PLC0415
 
     return read_spider(path)
 
 
 def _read_spider2(path: Path, content: bytes | None) -> Dataset:
     del content
-    from pytest_plsqlbench.datasets.spider2 import read_spider2  # noqa: PLC0415
+    from pytest_plsqlbench.datasets.plsqlbench.spider2 import read_spider2  # noqa: PLC0415
 
     return read_spider2(path)
 
 
 def _read_mbpp(path: Path, content: bytes | None) -> Dataset:
     del content
-    from pytest_plsqlbench.datasets.mbpp import read_mbpp  # noqa: PLC0415
+    from pytest_plsqlbench.datasets.plsqlbench.mbpp import read_mbpp  # noqa: PLC0415
 
     return read_mbpp(path)
 

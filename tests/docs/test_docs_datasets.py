@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_plsqlbench.bench.task import DIALECTS
-from pytest_plsqlbench.datasets import fixtures
-from pytest_plsqlbench.datasets.native_schema import NativeTask
+from pytest_plsqlbench.datasets.fixtures import databases as fixtures
+from pytest_plsqlbench.datasets.native.schema import NativeTask
 from pytest_plsqlbench.datasets.predictions import read_predictions
 from pytest_plsqlbench.datasets.readers import load_path
 

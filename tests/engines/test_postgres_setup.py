@@ -10,7 +10,7 @@ import pytest
 from pytest_plsqlbench.bench.prediction import Prediction
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import Source
-from pytest_plsqlbench.datasets.native import read_yaml
+from pytest_plsqlbench.datasets.native.reader import read_yaml
 from pytest_plsqlbench.engines.postgres import PostgresEngine
 from pytest_plsqlbench.engines.protocol import Limits
 from pytest_plsqlbench.grading.answers import Answers, gold_answers

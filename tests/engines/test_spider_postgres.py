@@ -12,8 +12,8 @@ import pytest
 from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.observation import CallObservation, ResultSet
 from pytest_plsqlbench.bench.task import Task
-from pytest_plsqlbench.datasets.spider import DDL_NAME, DML_NAME, TASKS_NAME, read_spider
-from pytest_plsqlbench.datasets.spider_convert import convert_spider
+from pytest_plsqlbench.datasets.spider.convert import convert_spider
+from pytest_plsqlbench.datasets.spider.reader import DDL_NAME, DML_NAME, TASKS_NAME, read_spider
 from pytest_plsqlbench.engines.postgres.lane import PostgresLane
 from pytest_plsqlbench.engines.protocol import Limits, Play, Played
 

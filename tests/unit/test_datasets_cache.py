@@ -13,9 +13,10 @@ import pytest
 from cache_work import work
 
 from pytest_plsqlbench.cachefolder import cache_root
-from pytest_plsqlbench.datasets import cache, native
+from pytest_plsqlbench.datasets import cache
 from pytest_plsqlbench.datasets.cache import EntryCache
-from pytest_plsqlbench.datasets.native import read_yaml
+from pytest_plsqlbench.datasets.native import reader as native
+from pytest_plsqlbench.datasets.native.reader import read_yaml
 
 TASK = "id: {}\nsubset: s\nvariants:\n  postgres: {{prompt: p, reference: r, tests: [{{name: t}}]}}\n"
 KEY = bytes(range(32))

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.task import DIALECTS, Dialect, UserError
-from pytest_plsqlbench.datasets import fixtures
 from pytest_plsqlbench.datasets.bundled import bundled_path
-from pytest_plsqlbench.datasets.fixture_names import RESERVED, Names
-from pytest_plsqlbench.datasets.fixture_render import render
-from pytest_plsqlbench.datasets.fixture_schema import Description, read_description
-from pytest_plsqlbench.datasets.fixture_types import ColumnType, parse_type
+from pytest_plsqlbench.datasets.fixtures import databases as fixtures
+from pytest_plsqlbench.datasets.fixtures.names import RESERVED, Names
+from pytest_plsqlbench.datasets.fixtures.render import render
+from pytest_plsqlbench.datasets.fixtures.schema import Description, read_description
+from pytest_plsqlbench.datasets.fixtures.types import ColumnType, parse_type
 from pytest_plsqlbench.datasets.yamlfile import parse_yaml
 
 REFERENCE = " REFERENCES db.kinds (kind_id)"

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_plsqlbench.bench.task import Comparison, Expectation, Task, UserError
-from pytest_plsqlbench.datasets.mbpp import read_mbpp
-from pytest_plsqlbench.datasets.mbpp_cases import split_cases, wide_number
+from pytest_plsqlbench.datasets.plsqlbench.mbpp import read_mbpp
+from pytest_plsqlbench.datasets.plsqlbench.mbpp_cases import split_cases, wide_number
 from pytest_plsqlbench.datasets.readers import load_path, reader_of
 from pytest_plsqlbench.sql.units import read_program
 

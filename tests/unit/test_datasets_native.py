@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from pytest_plsqlbench.bench.task import Comparison, Expectation, Task, Test, UserError
-from pytest_plsqlbench.datasets.native import read_jsonl, read_yaml
+from pytest_plsqlbench.datasets.native.reader import read_jsonl, read_yaml
 
 SINGLE: dict[str, Any] = {
     "id": "add-one",

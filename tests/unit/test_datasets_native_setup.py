@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_plsqlbench.bench.task import Turn, UserError
-from pytest_plsqlbench.datasets.native import read_jsonl
+from pytest_plsqlbench.datasets.native.reader import read_jsonl
 
 TESTS = [{"name": "t", "call": "SELECT 1;"}]
 SINGLE = {"prompt": "p", "reference": "r", "tests": TESTS}

@@ -12,9 +12,9 @@ import pytest
 
 from pytest_plsqlbench.bench.task import Comparison, Task, UserError
 from pytest_plsqlbench.datasets.dataset import Dataset
+from pytest_plsqlbench.datasets.plsqlbench.spider2 import read_spider2
+from pytest_plsqlbench.datasets.plsqlbench.spider2_calls import read_answer, vacuity
 from pytest_plsqlbench.datasets.readers import load_path, reader_of
-from pytest_plsqlbench.datasets.spider2 import read_spider2
-from pytest_plsqlbench.datasets.spider2_calls import read_answer, vacuity
 from pytest_plsqlbench.sql.units import read_program
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "plsqlbench"

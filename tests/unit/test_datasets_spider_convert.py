@@ -12,9 +12,9 @@ import pytest
 
 from pytest_plsqlbench import cli
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.datasets import spider_convert
-from pytest_plsqlbench.datasets.spider import DDL_NAME, DML_NAME, TASKS_NAME, read_spider
-from pytest_plsqlbench.datasets.spider_convert import Conversion, convert_spider
+from pytest_plsqlbench.datasets.spider import convert as spider_convert
+from pytest_plsqlbench.datasets.spider.convert import Conversion, convert_spider
+from pytest_plsqlbench.datasets.spider.reader import DDL_NAME, DML_NAME, TASKS_NAME, read_spider
 
 PAIRS: list[dict[str, Any]] = [
     {"db_name": "zoo_1", "question": "How many\nanimals?", "query": "SELECT COUNT(*) FROM ZOO_1.ANIMAL;"},

@@ -5,11 +5,17 @@ from __future__ import annotations
 import pytest
 
 from pytest_plsqlbench.bench.task import Source
-from pytest_plsqlbench.datasets.gold_query import Cut, GoldQuery, GoldReader, UntranslatableError, bare_query
-from pytest_plsqlbench.datasets.oracle_gold import to_oracle
-from pytest_plsqlbench.datasets.plsqlbench_schema import DdlRow, replay
-from pytest_plsqlbench.datasets.spider_programs import oracle_program, postgres_program, prompt, question_of
-from pytest_plsqlbench.datasets.translation import output_kinds, to_postgres
+from pytest_plsqlbench.datasets.plsqlbench.gold_query import (
+    Cut,
+    GoldQuery,
+    GoldReader,
+    UntranslatableError,
+    bare_query,
+)
+from pytest_plsqlbench.datasets.plsqlbench.oracle_gold import to_oracle
+from pytest_plsqlbench.datasets.plsqlbench.schema import DdlRow, replay
+from pytest_plsqlbench.datasets.spider.programs import oracle_program, postgres_program, prompt, question_of
+from pytest_plsqlbench.datasets.spider.translation import output_kinds, to_postgres
 
 DDL = 'CREATE TABLE W.C ("ID" NUMBER, "NAME" VARCHAR2(20), "AGE" NUMBER, "BORN" DATE, "SEEN" TIMESTAMP)'
 GOLDS = GoldReader(replay([DdlRow("W", "C", DDL, Source("ddl.jsonl", 1))]))

@@ -13,10 +13,10 @@ import pytest
 
 from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.task import Dialect, Task, UserError
-from pytest_plsqlbench.datasets import spider
 from pytest_plsqlbench.datasets.dataset import Dataset
 from pytest_plsqlbench.datasets.readers import load_path
-from pytest_plsqlbench.datasets.spider import read_spider
+from pytest_plsqlbench.datasets.spider import reader as spider
+from pytest_plsqlbench.datasets.spider.reader import read_spider
 
 DDL = [
     (
@@ -276,7 +276,7 @@ def test_a_changed_release_is(tmp_path: Path, name: str) -> None:
 def test_every_module_that_makes_tasks_is_part_of_the_key() -> None:
     """What a fresh interpreter imports to build tasks is watched by the cache."""
     program = (
-        "import sys, pytest_plsqlbench.datasets.spider_tasks;"
+        "import sys, pytest_plsqlbench.datasets.spider.tasks;"
         "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('pytest_plsqlbench.')))"
     )
     output = subprocess.run(
@@ -284,7 +284,7 @@ def test_every_module_that_makes_tasks_is_part_of_the_key() -> None:
     ).stdout
     used = {Path(file) for file in output.split() if not file.endswith("__init__.py")}
     unrelated = {"bench/database.py", "bench/redaction.py", "bench/visible.py", "datasets/cache.py"}
-    package = Path(spider.__file__).parent.parent
+    package = Path(spider.__file__).parents[2]
     assert used - {package / name for name in unrelated} <= set(spider.watched_files())
 
 

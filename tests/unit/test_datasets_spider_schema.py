@@ -14,10 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_plsqlbench.bench.task import Source, UserError
-from pytest_plsqlbench.datasets.oracle_types import OracleType
-from pytest_plsqlbench.datasets.oracle_values import Given, MisfitError, converter, literal, number_as_text
-from pytest_plsqlbench.datasets.plsqlbench_dml import DmlFile
-from pytest_plsqlbench.datasets.plsqlbench_schema import (
+from pytest_plsqlbench.datasets.plsqlbench.dml import DmlFile
+from pytest_plsqlbench.datasets.plsqlbench.oracle_types import OracleType
+from pytest_plsqlbench.datasets.plsqlbench.oracle_values import (
+    Given,
+    MisfitError,
+    converter,
+    literal,
+    number_as_text,
+)
+from pytest_plsqlbench.datasets.plsqlbench.schema import (
     Catalog,
     DdlRow,
     Table,

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_plsqlbench.bench.task import Source
-from pytest_plsqlbench.datasets.gold_query import GoldReader, UntranslatableError
-from pytest_plsqlbench.datasets.oracle_gold import to_oracle
-from pytest_plsqlbench.datasets.plsqlbench_schema import DdlRow, read_ddl, replay
-from pytest_plsqlbench.datasets.translation import PostgresGold, to_postgres
+from pytest_plsqlbench.datasets.plsqlbench.gold_query import GoldReader, UntranslatableError
+from pytest_plsqlbench.datasets.plsqlbench.oracle_gold import to_oracle
+from pytest_plsqlbench.datasets.plsqlbench.schema import DdlRow, read_ddl, replay
+from pytest_plsqlbench.datasets.spider.translation import PostgresGold, to_postgres
 
 TABLES = [
     """CREATE TABLE W.C ("ID" NUMBER, "NAME" VARCHAR2(20), "CODE" CHAR(3), "ZIP" CHAR(5), "BORN" DATE,

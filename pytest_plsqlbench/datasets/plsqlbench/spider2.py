@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_plsqlbench.bench.task import Comparison, Source, Task, Test, Turn, UserError
 from pytest_plsqlbench.datasets.dataset import Dataset, at, check_unique
-from pytest_plsqlbench.datasets.plsqlbench_release import (
+from pytest_plsqlbench.datasets.plsqlbench.release import (
     CODE,
     Annotations,
     annotation_files,
@@ -22,7 +22,7 @@ from pytest_plsqlbench.datasets.plsqlbench_release import (
     subset_of,
     whole_number,
 )
-from pytest_plsqlbench.datasets.spider2_calls import read_answer, text_faults, vacuity
+from pytest_plsqlbench.datasets.plsqlbench.spider2_calls import read_answer, text_faults, vacuity
 from pytest_plsqlbench.datasets.task_cache import remembered
 from pytest_plsqlbench.datasets.textfile import json_lines, text_fields
 from pytest_plsqlbench.sql.units import Program, read_program

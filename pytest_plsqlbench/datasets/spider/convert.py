@@ -17,16 +17,16 @@ from typing import Any
 
 from pytest_plsqlbench.bench.task import Source, UserError
 from pytest_plsqlbench.datasets.dataset import at
-from pytest_plsqlbench.datasets.gold_query import GoldReader, UntranslatableError, bare_query
-from pytest_plsqlbench.datasets.oracle_gold import to_oracle
-from pytest_plsqlbench.datasets.oracle_types import OracleType
-from pytest_plsqlbench.datasets.oracle_values import Given, MisfitError, converter, literal
-from pytest_plsqlbench.datasets.plsqlbench_dml import BATCH
-from pytest_plsqlbench.datasets.plsqlbench_schema import Catalog, DdlRow, Table, read_ddl, replay
-from pytest_plsqlbench.datasets.spider import DDL_NAME, DML_NAME, TASKS_NAME
-from pytest_plsqlbench.datasets.spider_programs import oracle_program, printed, prompt
+from pytest_plsqlbench.datasets.plsqlbench.dml import BATCH
+from pytest_plsqlbench.datasets.plsqlbench.gold_query import GoldReader, UntranslatableError, bare_query
+from pytest_plsqlbench.datasets.plsqlbench.oracle_gold import to_oracle
+from pytest_plsqlbench.datasets.plsqlbench.oracle_types import OracleType
+from pytest_plsqlbench.datasets.plsqlbench.oracle_values import Given, MisfitError, converter, literal
+from pytest_plsqlbench.datasets.plsqlbench.schema import Catalog, DdlRow, Table, read_ddl, replay
+from pytest_plsqlbench.datasets.spider.programs import oracle_program, printed, prompt
+from pytest_plsqlbench.datasets.spider.reader import DDL_NAME, DML_NAME, TASKS_NAME
+from pytest_plsqlbench.datasets.spider.translation import output_kinds
 from pytest_plsqlbench.datasets.textfile import json_lines, text_fields
-from pytest_plsqlbench.datasets.translation import output_kinds
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 from sqlglot import exp
 
-from pytest_plsqlbench.datasets.gold_query import UntranslatableError
-from pytest_plsqlbench.datasets.oracle_values import as_decimal
+from pytest_plsqlbench.datasets.plsqlbench.gold_query import UntranslatableError
+from pytest_plsqlbench.datasets.plsqlbench.oracle_values import as_decimal
 
 Kind = Literal["number", "text", "char", "date", "timestamp", "null", "folded"]
 """What a value is to Oracle's comparison rules. ``char``: blank-padded text; ``folded``: UPPER or LOWER of

@@ -13,18 +13,23 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from pytest_plsqlbench.datasets.gold_query import (
+from pytest_plsqlbench.datasets.plsqlbench.gold_query import (
     Cut,
     GoldQuery,
     UntranslatableError,
     cut_of,
     output_position,
 )
-from pytest_plsqlbench.datasets.oracle_types import Family, exact_name, fits_postgres, postgres_name
-from pytest_plsqlbench.datasets.plsqlbench_schema import Table, postgres_problem
-from pytest_plsqlbench.datasets.translation_scopes import Built, Scope
-from pytest_plsqlbench.datasets.translation_types import ColumnKind, Kind, Value, only, ordered, same_column
-from pytest_plsqlbench.datasets.translation_values import ValueBuilder
+from pytest_plsqlbench.datasets.plsqlbench.oracle_types import (
+    Family,
+    exact_name,
+    fits_postgres,
+    postgres_name,
+)
+from pytest_plsqlbench.datasets.plsqlbench.schema import Table, postgres_problem
+from pytest_plsqlbench.datasets.spider.scopes import Built, Scope
+from pytest_plsqlbench.datasets.spider.types import ColumnKind, Kind, Value, only, ordered, same_column
+from pytest_plsqlbench.datasets.spider.values import ValueBuilder
 
 _KINDS: dict[Family, Kind] = {
     "number": "number",

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from pytest_plsqlbench.datasets.gold_query import UntranslatableError
-from pytest_plsqlbench.datasets.oracle_types import postgres_name
-from pytest_plsqlbench.datasets.translation_types import ColumnKind, Value
+from pytest_plsqlbench.datasets.plsqlbench.gold_query import UntranslatableError
+from pytest_plsqlbench.datasets.plsqlbench.oracle_types import postgres_name
+from pytest_plsqlbench.datasets.spider.types import ColumnKind, Value
 
 
 @dataclass(slots=True)

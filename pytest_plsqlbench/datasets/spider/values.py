@@ -7,9 +7,9 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from pytest_plsqlbench.datasets.gold_query import UntranslatableError
-from pytest_plsqlbench.datasets.translation_functions import FUNCTIONS
-from pytest_plsqlbench.datasets.translation_types import (
+from pytest_plsqlbench.datasets.plsqlbench.gold_query import UntranslatableError
+from pytest_plsqlbench.datasets.spider.functions import FUNCTIONS
+from pytest_plsqlbench.datasets.spider.types import (
     Kind,
     Value,
     align,

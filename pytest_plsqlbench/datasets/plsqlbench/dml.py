@@ -19,9 +19,9 @@ import msgspec
 
 from pytest_plsqlbench.bench.task import Dialect, Source, UserError
 from pytest_plsqlbench.datasets.dataset import at
-from pytest_plsqlbench.datasets.oracle_types import exact_word
-from pytest_plsqlbench.datasets.oracle_values import Given, MisfitError, as_moment, converter
-from pytest_plsqlbench.datasets.plsqlbench_schema import Table
+from pytest_plsqlbench.datasets.plsqlbench.oracle_types import exact_word
+from pytest_plsqlbench.datasets.plsqlbench.oracle_values import Given, MisfitError, as_moment, converter
+from pytest_plsqlbench.datasets.plsqlbench.schema import Table
 from pytest_plsqlbench.datasets.textfile import json_lines, read_bytes
 from pytest_plsqlbench.sql.lexer import Lexer, Token, string_content
 

@@ -19,7 +19,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from pytest_plsqlbench.bench.task import Source
-from pytest_plsqlbench.datasets.oracle_types import (
+from pytest_plsqlbench.datasets.plsqlbench.oracle_types import (
     OracleType,
     exact_name,
     exact_word,

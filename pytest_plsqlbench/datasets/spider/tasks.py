@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_plsqlbench.bench.task import DIALECTS, Comparison, Dialect, Source, Task, Test, Turn
-from pytest_plsqlbench.datasets.gold_query import GoldQuery, GoldReader, UntranslatableError
-from pytest_plsqlbench.datasets.oracle_gold import to_oracle
-from pytest_plsqlbench.datasets.plsqlbench_schema import DdlRow, replay
-from pytest_plsqlbench.datasets.spider_programs import (
+from pytest_plsqlbench.datasets.plsqlbench.gold_query import GoldQuery, GoldReader, UntranslatableError
+from pytest_plsqlbench.datasets.plsqlbench.oracle_gold import to_oracle
+from pytest_plsqlbench.datasets.plsqlbench.schema import DdlRow, replay
+from pytest_plsqlbench.datasets.spider.programs import (
     oracle_program,
     postgres_program,
     printed,
     prompt,
     question_of,
 )
-from pytest_plsqlbench.datasets.translation import output_kinds, to_postgres
+from pytest_plsqlbench.datasets.spider.translation import output_kinds, to_postgres
 
 SUBSET = "spider"
 

@@ -20,7 +20,7 @@ from pytest_plsqlbench.bench.task import (
     Test,
     Turn,
 )
-from pytest_plsqlbench.datasets.native_schema import (
+from pytest_plsqlbench.datasets.native.schema import (
     NativeAttachment,
     NativeExpectation,
     NativeTask,

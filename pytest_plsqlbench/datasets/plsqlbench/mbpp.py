@@ -13,8 +13,8 @@ from typing import Any
 
 from pytest_plsqlbench.bench.task import Comparison, Expectation, Source, Task, Test, Turn, UserError
 from pytest_plsqlbench.datasets.dataset import Dataset, check_unique
-from pytest_plsqlbench.datasets.mbpp_cases import CaseSplit, split_cases, wide_number
-from pytest_plsqlbench.datasets.plsqlbench_release import CODE, Annotations, annotation_files, subset_of
+from pytest_plsqlbench.datasets.plsqlbench.mbpp_cases import CaseSplit, split_cases, wide_number
+from pytest_plsqlbench.datasets.plsqlbench.release import CODE, Annotations, annotation_files, subset_of
 from pytest_plsqlbench.datasets.task_cache import remembered
 from pytest_plsqlbench.datasets.textfile import json_lines, text_fields
 from pytest_plsqlbench.sql.references import read_references

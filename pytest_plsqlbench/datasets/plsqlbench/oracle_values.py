@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Context, Decimal, InvalidOperation
 
 from pytest_plsqlbench.bench.task import Dialect
-from pytest_plsqlbench.datasets.oracle_types import OracleType
+from pytest_plsqlbench.datasets.plsqlbench.oracle_types import OracleType
 
 Given = str | Decimal | datetime | None
 """A value as a row gives it: text, a number, a moment, or NULL."""

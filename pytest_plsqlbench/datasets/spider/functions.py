@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from pytest_plsqlbench.datasets.gold_query import UntranslatableError
-from pytest_plsqlbench.datasets.oracle_types import oracle_type
-from pytest_plsqlbench.datasets.translation_types import (
+from pytest_plsqlbench.datasets.plsqlbench.gold_query import UntranslatableError
+from pytest_plsqlbench.datasets.plsqlbench.oracle_types import oracle_type
+from pytest_plsqlbench.datasets.spider.types import (
     TIMES,
     Kind,
     Value,
@@ -22,7 +22,7 @@ from pytest_plsqlbench.datasets.translation_types import (
 )
 
 if TYPE_CHECKING:
-    from pytest_plsqlbench.datasets.translation_values import ValueBuilder
+    from pytest_plsqlbench.datasets.spider.values import ValueBuilder
 
 _EXTRACTS: dict[str, frozenset[Kind]] = {
     "YEAR": TIMES,

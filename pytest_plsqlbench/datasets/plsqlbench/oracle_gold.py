@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from pytest_plsqlbench.datasets.gold_query import (
+from pytest_plsqlbench.datasets.plsqlbench.gold_query import (
     Cut,
     GoldQuery,
     UntranslatableError,

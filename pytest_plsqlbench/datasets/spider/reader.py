@@ -19,8 +19,8 @@ from pytest_plsqlbench.datasets.task_cache import code_files, remembered
 from pytest_plsqlbench.datasets.textfile import json_lines, text_fields
 
 if TYPE_CHECKING:
-    from pytest_plsqlbench.datasets.spider_databases import SpiderDatabases
-    from pytest_plsqlbench.datasets.spider_tasks import SpiderRow
+    from pytest_plsqlbench.datasets.plsqlbench.databases import SpiderDatabases
+    from pytest_plsqlbench.datasets.spider.tasks import SpiderRow
 
 DDL_NAME = "schema/spider/spider_ddl.jsonl"
 DML_NAME = "schema/spider/spider_dml.json"
@@ -56,7 +56,7 @@ def _beside(root: Path, name: str) -> Path | None:
 
 
 def _rows(path: Path) -> list[SpiderRow]:
-    from pytest_plsqlbench.datasets.spider_tasks import SpiderRow  # noqa: PLC0415 (with sqlglot)
+    from pytest_plsqlbench.datasets.spider.tasks import SpiderRow  # noqa: PLC0415 (with sqlglot)
 
     rows = []
     for source, record in json_lines(path):
@@ -66,14 +66,14 @@ def _rows(path: Path) -> list[SpiderRow]:
 
 
 def _unreadable(path: Path, reason: str) -> tuple[Task, ...]:
-    from pytest_plsqlbench.datasets.spider_tasks import unsupported_tasks  # noqa: PLC0415 (with sqlglot)
+    from pytest_plsqlbench.datasets.spider.tasks import unsupported_tasks  # noqa: PLC0415 (with sqlglot)
 
     return unsupported_tasks(_rows(path), reason)
 
 
 def _build(path: Path, ddl: Path, notes: list[Path]) -> tuple[Task, ...]:
-    from pytest_plsqlbench.datasets.plsqlbench_schema import read_ddl  # noqa: PLC0415 (with sqlglot)
-    from pytest_plsqlbench.datasets.spider_tasks import build_tasks  # noqa: PLC0415
+    from pytest_plsqlbench.datasets.plsqlbench.schema import read_ddl  # noqa: PLC0415 (with sqlglot)
+    from pytest_plsqlbench.datasets.spider.tasks import build_tasks  # noqa: PLC0415
 
     rows = _rows(path)
     annotations: dict[str, dict[str, Any]] = {}
@@ -87,8 +87,8 @@ def _databases(ddl: Path, dml: Path, names: set[str]) -> Callable[[Task], Databa
 
     @functools.cache
     def release() -> SpiderDatabases:
-        from pytest_plsqlbench.datasets.plsqlbench_schema import read_ddl  # noqa: PLC0415 (with sqlglot)
-        from pytest_plsqlbench.datasets.spider_databases import SpiderDatabases  # noqa: PLC0415
+        from pytest_plsqlbench.datasets.plsqlbench.databases import SpiderDatabases  # noqa: PLC0415
+        from pytest_plsqlbench.datasets.plsqlbench.schema import read_ddl  # noqa: PLC0415 (with sqlglot)
 
         return SpiderDatabases(read_ddl(ddl, names), dml)
 
@@ -104,12 +104,9 @@ _CODE = (
     "bench/dialect.py",
     "bench/task.py",
     "datasets/dataset.py",
-    "datasets/gold_query.py",
-    "datasets/oracle_*.py",
-    "datasets/plsqlbench_schema.py",
-    "datasets/spider*.py",
+    "datasets/plsqlbench/*.py",
+    "datasets/spider/*.py",
     "datasets/task_cache.py",
     "datasets/textfile.py",
-    "datasets/translation*.py",
     "sql/lexer.py",
 )

@@ -14,8 +14,8 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.schema import MappingSchema
 
-from pytest_plsqlbench.datasets.oracle_types import exact_name
-from pytest_plsqlbench.datasets.plsqlbench_schema import Catalog, Table
+from pytest_plsqlbench.datasets.plsqlbench.oracle_types import exact_name
+from pytest_plsqlbench.datasets.plsqlbench.schema import Catalog, Table
 from pytest_plsqlbench.sql.lexer import Lexer
 
 

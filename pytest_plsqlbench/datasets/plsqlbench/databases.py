@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pytest_plsqlbench.bench.database import Database, Statement, TableData
 from pytest_plsqlbench.bench.task import Dialect, Source, Task
-from pytest_plsqlbench.datasets.oracle_types import postgres_name, postgres_quoted
-from pytest_plsqlbench.datasets.plsqlbench_dml import DmlFile
-from pytest_plsqlbench.datasets.plsqlbench_schema import (
+from pytest_plsqlbench.datasets.plsqlbench.dml import DmlFile
+from pytest_plsqlbench.datasets.plsqlbench.oracle_types import postgres_name, postgres_quoted
+from pytest_plsqlbench.datasets.plsqlbench.schema import (
     Catalog,
     DdlRow,
     Table,

@@ -15,11 +15,14 @@ from pytest_plsqlbench.bench import task as task_module
 from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.task import Source, Task, UserError
 from pytest_plsqlbench.cachefolder import cache_root
-from pytest_plsqlbench.datasets import build, fixtures, native_schema, validation, yamlfile
-from pytest_plsqlbench.datasets.build import build_tasks
+from pytest_plsqlbench.datasets import validation, yamlfile
 from pytest_plsqlbench.datasets.cache import EntryCache
 from pytest_plsqlbench.datasets.dataset import Dataset, at, check_unique, shown_path
-from pytest_plsqlbench.datasets.native_schema import NativeTask
+from pytest_plsqlbench.datasets.fixtures import databases as fixtures
+from pytest_plsqlbench.datasets.native import build
+from pytest_plsqlbench.datasets.native import schema as native_schema
+from pytest_plsqlbench.datasets.native.build import build_tasks
+from pytest_plsqlbench.datasets.native.schema import NativeTask
 from pytest_plsqlbench.datasets.validation import Fault
 from pytest_plsqlbench.datasets.yamlfile import decode_utf8, exact_number, parse_yaml, read_bytes
 

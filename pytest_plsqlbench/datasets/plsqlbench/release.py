@@ -14,7 +14,7 @@ from pytest_plsqlbench.datasets.dataset import at, shown_path
 from pytest_plsqlbench.datasets.textfile import json_lines
 
 if TYPE_CHECKING:
-    from pytest_plsqlbench.datasets.spider_databases import SpiderDatabases
+    from pytest_plsqlbench.datasets.plsqlbench.databases import SpiderDatabases
 
 SCHEMA_FOLDER = "schema/spider2_plsql"
 _PARTS = ("bigquery", "snowflake_sqlite")
@@ -25,9 +25,7 @@ CODE = (
     "bench/dialect.py",
     "bench/task.py",
     "datasets/dataset.py",
-    "datasets/mbpp*.py",
-    "datasets/plsqlbench_release.py",
-    "datasets/spider2*.py",
+    "datasets/plsqlbench/*.py",
     "datasets/task_cache.py",
     "datasets/textfile.py",
     "sql/*.py",
@@ -114,8 +112,8 @@ def spider2_databases(tasks: Path, names: Iterable[str]) -> Callable[[Task], Dat
 
     @functools.cache
     def release() -> tuple[SpiderDatabases, frozenset[str], str]:
-        from pytest_plsqlbench.datasets.plsqlbench_schema import read_ddl  # noqa: PLC0415 (with sqlglot)
-        from pytest_plsqlbench.datasets.spider_databases import SpiderDatabases  # noqa: PLC0415
+        from pytest_plsqlbench.datasets.plsqlbench.databases import SpiderDatabases  # noqa: PLC0415
+        from pytest_plsqlbench.datasets.plsqlbench.schema import read_ddl  # noqa: PLC0415 (with sqlglot)
 
         files = _schema_files(tasks)
         rows = []

@@ -1,0 +1,1 @@
+"""Native tasks: YAML and JSON lines of one schema. See docs/tasks.md."""
