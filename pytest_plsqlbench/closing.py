@@ -21,7 +21,7 @@ from pytest_plsqlbench.reporting.texts import TEXTS_FILE, TextStore
 from pytest_plsqlbench.sharing import RunFile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pytest_plsqlbench.bench.assessment import Assessment
@@ -51,6 +51,7 @@ class Closing:
         self._texts = TextStore(settings.report / TEXTS_FILE)
         self._run_file = RunFile(settings.report)
         self._summary: Summary | None = None
+        self._page_fault: str | None = None
         self._assessment: Assessment | None = None
         self._trouble = ""
 
@@ -130,10 +131,19 @@ class Closing:
         self._summary = write_summary(
             self._settings.report, results, collected=collected, assessment=self._assessment
         )
+        self._page_fault = self._write_page(results, self._summary, collected)
         counts = self._summary.counts
         broken = counts.statuses["reference_error"] and not counts.coverage.graded
         if self._settings.gold and broken and not session.exitstatus:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a self-check that checked nothing
+
+    def _write_page(self, results: Sequence[TurnResult], summary: Summary, collected: int) -> str | None:
+        """Write ``report.html``; why there is none, or None."""
+        from pytest_plsqlbench.reporting.page.render import Judged, write_page  # noqa: PLC0415
+
+        found, baseline = self._assessment, self._settings.baseline
+        judged = Judged(found.verdicts, found.comparison, str(baseline), found.refused) if found else Judged()
+        return write_page(self._settings.report, results, summary, collected=collected, judged=judged)
 
     def tell_ci(self, *, collected: int, left_out: Mapping[str, int]) -> None:
         """Tell CI what the run has shown, where one looks."""
@@ -170,6 +180,13 @@ class Closing:
             for line in assessment_lines(self._assessment):
                 reporter.write_line(line)
 
+    def _files(self) -> str:
+        """Which files there are, and why one is missing."""
+        results = shown_path(self._config, self._store.path)
+        if self._page_fault is None:
+            return f"{results}, summary.json and report.html beside it"
+        return f"{results}, summary.json beside it; {self._page_fault}"
+
     def _show_summary(
         self,
         reporter: pytest.TerminalReporter,
@@ -186,7 +203,7 @@ class Closing:
             summary,
             collected=collected,
             left_out=left_out,
-            files=f"{shown_path(self._config, self._store.path)}, summary.json beside it",
+            files=self._files(),
             flags=Counter(flag for result in results for flag in result.flags),
             blame_seconds=sum(result.blame.elapsed_ms for result in results if result.blame) / 1000,
         ):

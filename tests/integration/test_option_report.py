@@ -52,6 +52,7 @@ def test_a_folder_that_cannot_be_written_is_one_line_before_anything_runs(
 def test_nothing_is_left_beside_the_files(suite: Suite) -> None:
     suite.run(suite.predict(*suite.right()))
     assert sorted(p.name for p in (suite.folder / "reports").iterdir()) == [
+        "report.html",
         "results.jsonl",
         "summary.json",
         "turns.jsonl",

@@ -123,6 +123,7 @@ def test_the_description_of_an_earlier_run_does_not_outlive_it(suite: Suite) -> 
     assert run_file(suite, "reports")["shard"] == {"index": 1, "count": 1}
     suite.run(option)
     assert sorted(p.name for p in (suite.folder / "reports").iterdir()) == [
+        "report.html",
         "results.jsonl",
         "summary.json",
         "turns.jsonl",

@@ -9,9 +9,9 @@ from pytest_plsqlbench.bench.comparable import common_part
 from pytest_plsqlbench.bench.compare import COMPARED, compare
 from pytest_plsqlbench.bench.shard import TurnKey
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.headline import TITLES, percent
 from pytest_plsqlbench.reporting.page.content import turn_address
-from pytest_plsqlbench.reporting.page.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

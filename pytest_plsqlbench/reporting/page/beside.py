@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.headline import EPISODES, SINGLE, TITLES
-from pytest_plsqlbench.reporting.page.visible import visible
 from pytest_plsqlbench.reporting.published import published
 
 if TYPE_CHECKING:

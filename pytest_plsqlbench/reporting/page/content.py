@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_plsqlbench.bench.metrics import EPISODE_PASS, EX, MEAN_TEST_PASS, SUITE_PASS
+from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.headline import EPISODES, SINGLE, TITLES, interval, percent
-from pytest_plsqlbench.reporting.page.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ def run_facts(run: SavedRun, number: int, columns: Sequence[str]) -> dict[str, A
         "flags": ", ".join(f"{count} {visible(flag)}" for flag, count in sorted(flags.items())),
         "overall": [score(summary.overall.get(name)) for name in columns],
         "cards": [
-            {"title": TITLES[name], "metric": score(metric), "note": _over(metric)}
+            {"title": TITLES[name], "metric": score(metric), "note": _over(metric, name)}
             for name in columns
             if (metric := summary.overall.get(name)) is not None
         ],
@@ -72,8 +72,8 @@ def _uncounted(counts: Counts) -> str:
     return ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in kept.items())
 
 
-def _over(metric: MetricValue) -> str:
-    unit = "task or conversation" if metric.n == 1 else "tasks or conversations"
+def _over(metric: MetricValue, name: str) -> str:
+    unit = ("conversation" if name in EPISODES else "task") + ("" if metric.n == 1 else "s")
     if isinstance(metric.subsets, int) and metric.subsets > 1:
         return f"mean of {metric.subsets} subsets, {metric.n:,} {unit}"
     return f"{metric.n:,} {unit}"

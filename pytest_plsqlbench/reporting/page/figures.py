@@ -12,7 +12,7 @@ import msgspec
 from pytest_plsqlbench.bench.codes import CATEGORIES
 from pytest_plsqlbench.bench.intervals import cluster_keys, mean_interval
 from pytest_plsqlbench.bench.metrics import EPISODE_PASS, EX, INCLUDED, SUITE_PASS, Unit
-from pytest_plsqlbench.reporting.page.visible import visible
+from pytest_plsqlbench.bench.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_plsqlbench.bench.assessment import assess
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.bench.verdict import exit_code
+from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.baseline import read_baseline
 from pytest_plsqlbench.reporting.headline import TITLES
 from pytest_plsqlbench.reporting.page.against import against_baseline, changed_turns, neighbours
@@ -28,11 +29,12 @@ from pytest_plsqlbench.reporting.page.content import (
     warnings,
 )
 from pytest_plsqlbench.reporting.page.figures import FEWEST, figures
-from pytest_plsqlbench.reporting.page.source import distinct
+from pytest_plsqlbench.reporting.page.source import distinct, saved_run
 from pytest_plsqlbench.reporting.page.turns import pack
-from pytest_plsqlbench.reporting.page.visible import visible
+from pytest_plsqlbench.reporting.runfile import REPORT_FILE, RESULTS_FILE
 from pytest_plsqlbench.reporting.saved import read_gates
 from pytest_plsqlbench.reporting.store import write_atomically
+from pytest_plsqlbench.reporting.texts import TEXTS_FILE, read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from pytest_plsqlbench.bench.compare import Comparison
+    from pytest_plsqlbench.bench.result import TurnResult
+    from pytest_plsqlbench.bench.summary import Summary
     from pytest_plsqlbench.bench.verdict import GateVerdict
     from pytest_plsqlbench.reporting.page.source import SavedRun
 
@@ -98,6 +102,37 @@ def judge_saved(
     old.common_part(run.results)  # refused at once, not as a verdict
     found = assess(run.results, pending=run.collected - len(run.results), gates=wanted, baseline=old)
     return Judged(found.verdicts if wanted else run.gates, found.comparison, str(baseline))
+
+
+def write_page(
+    folder: Path,
+    results: Sequence[TurnResult],
+    summary: Summary,
+    *,
+    collected: int,
+    judged: Judged,
+) -> str | None:
+    """Write the page of a run that has just ended; what keeps it from being written never costs the run.
+
+    Args:
+        folder: of the report, with the texts of the turns.
+        results: of the run.
+        summary: what they add up to.
+        collected: how many turns the run set out to grade.
+        judged: what gates and a baseline said.
+
+    Returns:
+        Why there is no page, one line; None where there is one.
+    """
+    try:
+        texts = read_texts(folder / TEXTS_FILE)
+        run = saved_run(folder / RESULTS_FILE, results, texts, summary, collected=collected)
+        write_report(folder / REPORT_FILE, [run], judged)
+    except UserError as error:
+        return str(error)
+    except Exception as fault:  # noqa: BLE001 (the verdicts are safe: a page can be made of them later)
+        return f"{REPORT_FILE} was not written ({type(fault).__name__}: {visible(str(fault), keep='')})"
+    return None
 
 
 def write_report(path: Path, runs: Sequence[SavedRun], judged: Judged | None = None) -> int:

@@ -14,7 +14,7 @@ from pytest_plsqlbench.bench.shard import TurnKey, key_of
 from pytest_plsqlbench.bench.summary import Summary, summarize
 from pytest_plsqlbench.bench.task import Source, UserError
 from pytest_plsqlbench.bench.verdict import GateVerdict
-from pytest_plsqlbench.reporting.page.visible import visible
+from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, SUMMARY_FILE
 from pytest_plsqlbench.reporting.store import read_results
 from pytest_plsqlbench.reporting.texts import TEXTS_FILE, TurnText, read_texts

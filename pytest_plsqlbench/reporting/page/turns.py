@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from pytest_plsqlbench.reporting.page.visible import one_line
+from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.store import result_key
 
 if TYPE_CHECKING:
@@ -120,6 +120,13 @@ def failure_kind(result: TurnResult) -> str:
     if failed is None:
         return ""
     return f"{failed.category or 'unclassified'}/{failed.subcategory or 'unclassified'}"
+
+
+def one_line(text: str, width: int) -> str:
+    """The first line that says something, cut where it is too long."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    shown = visible(line, keep="")
+    return shown if len(shown) <= width else f"{shown[: width - 1]}…"
 
 
 class _Names:

@@ -36,7 +36,7 @@
       else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
     }
     for (const child of children.flat()) {
-      if (child === null || child === undefined || child === "") continue;
+      if (child === null || child === undefined || child === false || child === "") continue;
       if (typeof child === "object") element.append(child);
       else put(element, String(child));
     }
@@ -399,18 +399,31 @@
   }
 
   function testList(tests, dialect) {
-    return make("ul", { class: "tests" }, tests.map(([test, call]) => {
+    return make("ul", { class: "tests" }, alike(tests).map(([test, call, others]) => {
       const notes = [test.kind.replaceAll("_", " ").replace("/", ", ")];
       if (test.formatting) notes.push("would pass if only formatting were ignored");
-      const entry = make("li", {}, make("p", { class: "what" }, make("strong", {}, test.name), make("span", { class: "quiet" }, notes.join("; "))));
+      const entry = make("li", {}, make("p", { class: "what" }, make("strong", {}, others.length ? `${others.length + 1} tests` : test.name), make("span", { class: "quiet" }, notes.join("; "))));
       if (test.detail) entry.append(make("p", { class: "what" }, test.detail));
       if (test.expected !== undefined || test.actual !== undefined) {
         const [expected, actual] = marked(test.expected, test.actual);
         entry.append(make("dl", { class: "pair" }, make("div", {}, make("dt", {}, "expected"), expected), make("div", {}, make("dt", {}, "actual"), actual)));
       }
-      if (call) entry.append(fold("What the test calls", () => make("pre", {}, spans(lex(call, dialect))), "calls"));
+      if (others.length) entry.append(fold("Which tests", () => make("ul", {}, [test, ...others].map((one) => make("li", {}, one.name))), "calls"));
+      if (call) entry.append(fold(others.length ? "What the first of them calls" : "What the test calls", () => make("pre", {}, spans(lex(call, dialect))), "calls"));
       return entry;
     }));
+  }
+
+  /** Tests that failed for one and the same reason, taken together: [first, its calls, the others]. */
+  function alike(tests) {
+    const groups = new Map();
+    for (const [test, call] of tests) {
+      const same = test.detail && test.expected === undefined && test.actual === undefined;
+      const key = same ? `${test.kind}\n${Boolean(test.formatting)}\n${test.detail}` : groups.size;
+      if (groups.has(key)) groups.get(key)[2].push(test);
+      else groups.set(key, [test, call, []]);
+    }
+    return [...groups.values()];
   }
 
   /** Both texts, with the part in which they differ marked. */
@@ -541,6 +554,7 @@
       piece.replaceAll("\r\n", "\n").split("\n").forEach((part, index) => {
         if (index) { say(); start(); }
         if (!part) return;
+        if (!line.firstChild) line.style.setProperty("--in", kind === "" ? part.length : 0);
         const classes = [kind === "w" || kind === "p" ? "" : kind, at === first ? "first" : ""].filter(Boolean).join(" ");
         if (at === first && !firstLine) firstLine = number;
         if (classes) line.append(make("span", { class: classes }, part));
@@ -552,6 +566,10 @@
     if (text.length > 1) code.append(make("p", { class: "message" }, `cut: ${text[1].toLocaleString("en")} characters in all; turns.jsonl has more`));
     if (firstLine) head.append(make("small", {}, `first difference in line ${firstLine}`));
     box.append(code);
+    requestAnimationFrame(() => {
+      const spot = code.querySelector(".message, .first");
+      if (spot) code.scrollTop += spot.getBoundingClientRect().top - code.getBoundingClientRect().top - code.clientHeight / 2;
+    });
     return box;
   }
 
