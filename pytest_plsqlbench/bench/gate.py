@@ -40,6 +40,8 @@ _HOLDS: Mapping[Operator, Callable[[Fraction, Fraction], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+_WITH = {"coverage": "predictions", "judged": "verdicts"}
+"""What turns lack that a share of turns does not count."""
 _UPWARD = {">=", ">"}
 
 
@@ -147,7 +149,7 @@ def _judge_ratio(gate: Threshold, rows: Sequence[TurnResult]) -> GateVerdict:
         gate=gate.text,
         verdict="held" if held else "not_enough_evidence",
         reason=f"{gate.quantity.name} is {shown}; asked for {gate.operator} {percent(gate.limit)}",
-        enough=None if held else f"{max(short, 1)} more turns {gate.quantity.name}" if among else "a turn",
+        enough=None if held else f"{_WITH[gate.quantity.name]} for {max(short, 1)} more turns",
         value=float(value) if value is not None else None,
         n=among,
         unfit=not held,
@@ -265,6 +267,7 @@ def _enough(gate: Threshold, seen: _Measured) -> str:
     half = value - seen.interval.low if gate.bound == "low" else seen.interval.high - value
     gap = value - limit if gate.bound == "low" else limit - value
     if gap > 0:
-        return f"about {tasks_needed(seen.n, half, gap)} tasks like these instead of {seen.n}"
+        needed = tasks_needed(seen.n, half, gap, unvaried=value in {0.0, 1.0})
+        return f"about {needed} tasks like these instead of {seen.n}"
     goal = limit + half if gate.bound == "low" else limit - half
     return f"{percent(min(max(goal, 0.0), 1.0))} instead of {percent(value)} of {tasks(seen.n)}, about"

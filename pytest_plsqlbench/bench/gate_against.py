@@ -107,7 +107,7 @@ def _decision(
     if lost:
         cases += [[pairs.worst for pairs in subsets], [pairs.best for pairs in subsets]]
     found = {
-        _decide(gate, difference)
+        decide(gate, difference)
         for case in cases
         if (difference := compare_pairs(case, keys, confidence)) is not None
     }
@@ -116,7 +116,8 @@ def _decision(
     return "not_enough_evidence", lost
 
 
-def _decide(gate: Against, found: Difference) -> Decision:
+def decide(gate: Against, found: Difference) -> Decision:
+    """Give the verdict that a difference, measured at the gate's level, allows."""
     if not found.decidable:
         return "not_enough_evidence"
     margin = float(gate.margin)
@@ -188,5 +189,5 @@ def _enough(gate: Against, found: Difference, lost: int) -> str:
     gap = found.difference + margin
     if gap <= 0:
         return seen
-    more = tasks_needed(found.n, half, gap)
+    more = tasks_needed(found.n, half, gap, unvaried=not found.gained + found.lost)
     return f"{seen}; {points(found.difference)} points would take about {more} tasks"

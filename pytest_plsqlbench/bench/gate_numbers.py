@@ -34,12 +34,14 @@ def close(value: Number, limit: Number) -> str:
     return percent(value, 7)
 
 
-def tasks_needed(n: int, half: float, gap: float) -> int:
-    """How many tasks make an interval narrow enough, since its width falls with their square root.
+def tasks_needed(n: int, half: float, gap: float, *, unvaried: bool = False) -> int:
+    """How many tasks make an interval narrow enough: its width falls with the square root of their number.
 
     Args:
         n: tasks now.
         half: distance from the value to the bound that is too far away.
         gap: distance from the value to what the bound must not cross, above 0.
+        unvaried: all tasks did the same; the distance is then z²/(n + z²).
     """
-    return max(n + 1, math.ceil(n * (half / gap) ** 2))
+    factor = half / (1 - half) * (1 - gap) / gap if unvaried and half < 1 else (half / gap) ** 2
+    return max(n + 1, math.ceil(n * factor))

@@ -105,7 +105,7 @@ def _independent_variance(values: Sequence[Sequence[float]]) -> float:
     return math.fsum(parts) / len(parts) ** 2
 
 
-def clusters_of(subsets: Sequence[Mapping[Unit, Fraction]], keys: Keys) -> Clusters | None:
+def clusters_of(subsets: Sequence[Mapping[Unit, Fraction | int]], keys: Keys) -> Clusters | None:
     """Add the values of units up by cluster; None without any."""
     if not subsets:
         return None

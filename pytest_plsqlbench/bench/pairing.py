@@ -10,7 +10,7 @@ from fractions import Fraction
 import msgspec
 
 from pytest_plsqlbench.bench.intervals import Keys, clusters_of, rounded
-from pytest_plsqlbench.bench.metrics import Unit
+from pytest_plsqlbench.bench.metrics import Unit, exact_mean
 from pytest_plsqlbench.bench.resampling import Clusters, halves_interval, sign_flip
 from pytest_plsqlbench.bench.statistics import CONFIDENCE, POWER, Interval, mcnemar, paired_score, quantile
 
@@ -64,16 +64,24 @@ def compare_pairs(subsets: Sequence[Pairs], keys: Keys, confidence: float = CONF
         None without pairs.
     """
     subsets = [pairs for pairs in subsets if pairs]
-    changes = [{unit: new - old for unit, (old, new) in pairs.items()} for pairs in subsets]
-    sample = clusters_of(changes, keys)
+    changes = [
+        {unit: new - old for unit, (old, new) in pairs.items() if new is not old and new != old}
+        for pairs in subsets
+    ]
+    sample = clusters_of(
+        [{unit: part.get(unit, 0) for unit in pairs} for pairs, part in zip(subsets, changes, strict=True)],
+        keys,
+    )
     if sample is None:
         return None
-    values = [value for pairs in subsets for pair in pairs.values() for value in pair]
-    exact = sample.independent and all(value.denominator == 1 for value in values)
-    moves = [change for part in changes for change in part.values()]
-    gained, lost = sum(change > 0 for change in moves), sum(change < 0 for change in moves)
+    exact = sample.independent and all(
+        value.denominator == 1 for pair in subsets[0].values() for value in pair
+    )
+    moves = [[float(change) for change in part.values()] for part in changes]
+    gained = sum(change > 0 for part in moves for change in part)
+    lost = sum(map(len, moves)) - gained
     halves = halves_interval(sample, confidence)
-    score = _score_interval(changes, sample, confidence, exact=exact)
+    score = _score_interval(moves, sample, confidence, exact=exact)
     interval = score.outer(halves or score).within(-1.0, 1.0)
     old, new = (_macro_mean(subsets, place) for place in (0, 1))
     bounds = rounded(interval.outer(Interval(sample.mean, sample.mean)))
@@ -84,10 +92,10 @@ def compare_pairs(subsets: Sequence[Pairs], keys: Keys, confidence: float = CONF
         low=bounds.low,
         high=bounds.high,
         confidence=confidence,
-        p=mcnemar(gained, lost) if exact else sign_flip(_cluster_sums(changes, keys)),
+        p=mcnemar(gained, lost) if exact else sign_flip(_cluster_sums(subsets, changes, keys)),
         test="mcnemar" if exact else "sign_flip",
         detectable=round(_detectable(interval, sample, confidence, exact=exact), 6),
-        n=len(moves),
+        n=sum(map(len, subsets)),
         clusters=sample.count,
         gained=gained,
         lost=lost,
@@ -96,7 +104,7 @@ def compare_pairs(subsets: Sequence[Pairs], keys: Keys, confidence: float = CONF
 
 
 def _score_interval(
-    changes: Sequence[Mapping[Unit, Fraction]], sample: Clusters, confidence: float, *, exact: bool
+    moves: Sequence[Sequence[float]], sample: Clusters, confidence: float, *, exact: bool
 ) -> Interval:
     """Tango's interval for as many pairs as the clustered sample is worth, at most all of them.
 
@@ -104,9 +112,9 @@ def _score_interval(
     those seen, as the next might be one.
     """
     n = sample.harmonic_size
-    gained = n * _macro([[max(change, 0.0) for change in _floats(part)] for part in changes])
-    lost = n * _macro([[max(-change, 0.0) for change in _floats(part)] for part in changes])
-    squares = n * _macro([[change * change for change in _floats(part)] for part in changes])
+    gained = n * _macro([[max(move, 0.0) for move in part] for part in moves], sample)
+    lost = n * _macro([[max(-move, 0.0) for move in part] for part in moves], sample)
+    squares = n * _macro([[move * move for move in part] for part in moves], sample)
     size = (squares + 1) / (gained + lost + 1)
     alike = (size * (gained + lost) / n - sample.mean**2) / n
     worth = 1.0 if exact or alike <= 0 else max(1.0, sample.variance / alike)
@@ -115,27 +123,25 @@ def _score_interval(
     return Interval(low * size, high * size)
 
 
-def _floats(part: Mapping[Unit, Fraction]) -> list[float]:
-    return [float(change) for change in part.values()]
-
-
-def _macro(parts: Sequence[Sequence[float]]) -> float:
-    return math.fsum(math.fsum(part) / len(part) for part in parts) / len(parts)
+def _macro(parts: Sequence[Sequence[float]], sample: Clusters) -> float:
+    """The mean over subsets of means over all pairs, of which those that are not given are 0."""
+    shares = [math.fsum(part) / total for part, total in zip(parts, sample.totals.tolist(), strict=True)]
+    return math.fsum(shares) / len(shares)
 
 
 def _macro_mean(subsets: Sequence[Pairs], place: int) -> Fraction:
-    means = [sum((pair[place] for pair in pairs.values()), Fraction()) / len(pairs) for pairs in subsets]
+    means = [exact_mean([pair[place]] for pair in pairs.values()).value for pairs in subsets]
     return sum(means, Fraction()) / len(means)
 
 
-def _cluster_sums(changes: Sequence[Mapping[Unit, Fraction]], keys: Keys) -> list[Fraction]:
+def _cluster_sums(
+    subsets: Sequence[Pairs], changes: Sequence[Mapping[Unit, Fraction]], keys: Keys
+) -> list[Fraction]:
     """What each cluster adds to the difference of the means; whole numbers of a single subset stay whole."""
     sums: defaultdict[str, Fraction] = defaultdict(Fraction)
-    for part in changes:
-        weight = Fraction(1, len(part)) if len(changes) > 1 else Fraction(1)
+    for pairs, part in zip(subsets, changes, strict=True):
         for unit, change in part.items():
-            if change:
-                sums[keys[unit]] += change * weight
+            sums[keys[unit]] += change / len(pairs) if len(subsets) > 1 else change
     return [sums[key] for key in sorted(sums)]
 
 

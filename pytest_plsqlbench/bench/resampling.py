@@ -176,7 +176,9 @@ def _whole_flips(sizes: Sequence[int], observed: int) -> float:
     weights = np.zeros(2 * reach + 1)
     weights[reach] = 1.0
     for size in sizes:
-        weights = (np.roll(weights, size) + np.roll(weights, -size)) / 2
+        up, down = np.zeros_like(weights), np.zeros_like(weights)
+        up[size:], down[:-size] = weights[:-size], weights[size:]
+        weights = (up + down) / 2
     return float(min(1.0, 2 * math.fsum(weights[: reach - observed + 1])))
 
 

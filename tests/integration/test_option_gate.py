@@ -87,7 +87,7 @@ def test_missing_predictions_are_no_bad_verdict(suite: Suite) -> None:
     )
     assert result.ret == 6  # broken, too, but nobody may say so of a quarter of the answers
     assert verdicts(suite) == {"coverage >= 99%": "not_enough_evidence", "solved@1 >= 1": "broken"}
-    result.stdout.fnmatch_lines(["*coverage is 25% (1 of 4 turns)*", "*3 more turns*"])
+    result.stdout.fnmatch_lines(["*coverage is 25% (1 of 4 turns)*", "*predictions for 3 more turns"])
 
 
 def test_a_run_that_was_stopped_is_not_judged(suite: Suite) -> None:
