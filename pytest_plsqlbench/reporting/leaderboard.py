@@ -114,7 +114,8 @@ def shortfalls(label: str, summary: Summary) -> Iterator[str]:
             yield f"{label}: {subset} rests on {n} of {count} published tasks"
         missing = summary.subsets[subset].coverage.missing if subset in summary.subsets else 0
         if missing:
-            yield f"{label}: {subset} has {missing} turns without a prediction, scored 0"
+            turns = "turn" if missing == 1 else "turns"
+            yield f"{label}: {subset} has {missing:,} {turns} without a prediction, scored 0"
 
 
 def encode_entries(entries: Sequence[Entry]) -> bytes:

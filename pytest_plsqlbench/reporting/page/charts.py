@@ -13,6 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+from msgspec.structs import replace
+
+from pytest_plsqlbench.bench.visible import visible
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -81,6 +85,7 @@ def draw(figure: Figure) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
     from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
 
+    figure = _shown(figure)
     with mpl.rc_context(), warnings.catch_warnings(action="ignore"):  # glyphs that its own fonts lack
         mpl.rcdefaults()  # a plot looks the same whatever the user's matplotlibrc says
         mpl.rcParams.update({**_SETTINGS, "svg.hashsalt": figure.id})  # type: ignore[dict-item]
@@ -104,6 +109,25 @@ def draw(figure: Figure) -> str:
         stream = io.BytesIO()
         canvas.savefig(stream, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     return _embed(stream.getvalue(), figure)
+
+
+def _shown(figure: Figure) -> Figure:
+    """The figure with names that XML can hold, and people can see."""
+    names = {group: visible(group, keep="") for group in figure.groups}
+    return replace(
+        figure,
+        title=visible(figure.title, keep=""),
+        note=visible(figure.note, keep=""),
+        groups=tuple(names.values()),
+        series=tuple(
+            replace(
+                series,
+                name=visible(series.name, keep=""),
+                points=tuple(replace(point, group=names[point.group]) for point in series.points),
+            )
+            for series in figure.series
+        ),
+    )
 
 
 def _dots(axes: Axes, figure: Figure) -> None:

@@ -172,10 +172,12 @@ def warnings(runs: Sequence[SavedRun]) -> Iterator[str]:
             )
         coverage = run.summary.coverage
         if coverage.missing:
-            yield f"{who}{coverage.missing:,} turns have no prediction and are scored 0"
+            turns = "1 turn has" if coverage.missing == 1 else f"{coverage.missing:,} turns have"
+            yield f"{who}{turns} no prediction: scored 0"
         lost = run.summary.statuses.get("infrastructure_error", 0)
         if lost:
-            yield f"{who}{lost:,} turns were lost to server or worker failures and are not counted"
+            turns = "1 turn was" if lost == 1 else f"{lost:,} turns were"
+            yield f"{who}{turns} lost to server or worker failures: not counted"
     comparators = {run.summary.comparator for run in runs}
     if len(comparators) > 1:
         yield (

@@ -550,8 +550,11 @@
       }
     };
     start();
+    const last = pieces.length - 1;
     pieces.forEach(([kind, piece], at) => {
-      piece.replaceAll("\r\n", "\n").split("\n").forEach((part, index) => {
+      const parts = piece.replaceAll("\r\n", "\n").split("\n");
+      if (at === last && parts.length > 1 && parts.at(-1) === "") parts.pop(); // a file's last line break begins no line
+      parts.forEach((part, index) => {
         if (index) { say(); start(); }
         if (!part) return;
         if (!line.firstChild) line.style.setProperty("--in", kind === "" ? part.length : 0);
