@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from dataclasses import astuple
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +87,7 @@ def turn_content(
         judging_version(),
         engine,
         comparator,
-        astuple(limits),
+        limits,
         repeat,
         reference_part(task, turn, fingerprint),
         turn.unsupported,

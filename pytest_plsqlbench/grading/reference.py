@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -62,7 +62,7 @@ class ReferenceBook:
         key = content_key(
             judging_version(),
             (engine.name, engine.version, engine.server),
-            astuple(limits),
+            limits,
             reference_part(task, turn, database.fingerprint if database else None),
         )
         known = self.cache.get(key, ReferencePlay)

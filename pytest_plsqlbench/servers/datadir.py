@@ -53,6 +53,7 @@ SETTINGS = {
     "max_prepared_transactions": "0",
     "temp_file_limit": "512MB",
     "max_locks_per_transaction": "256",
+    "track_commit_timestamp": "on",  # tells in one look whether anything was committed since the last one
     "max_worker_processes": "0",
     "log_min_messages": "fatal",  # RAISE LOG passes a limit of "error", and would fill the log
     "log_min_error_statement": "panic",

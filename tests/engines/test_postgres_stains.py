@@ -206,6 +206,46 @@ def test_a_stain_is_seen_at_once_and_the_play_repeated_in_copies(
     assert stainer.role != role
 
 
+@pytest.mark.parametrize("name", ["settings of a role", "a function", "a sequence"])
+def test_a_server_that_does_not_note_commits_is_looked_at_in_full(
+    stainer: Stainer, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(inspection, "_NOTED", "SELECT 'off', '0'")
+    stainer._lane._rebuild()
+    looked = looks(monkeypatch)
+    assert [stainer.play().flags for _ in range(3)] == [()] * 3
+    assert looked.count(b"signs") == 0
+    after_the_play(monkeypatch, lambda: CHEAP[name].make(stainer))
+    assert stainer.play().flags == FLAGS
+    assert stainer.play().flags == ()
+
+
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Note which queries inspectors run."""
+    names: list[bytes] = []
+    run = inspection.Inspector._run
+
+    def noted(inspector: inspection.Inspector, name: bytes) -> inspection.Row:
+        names.append(name)
+        return run(inspector, name)
+
+    monkeypatch.setattr(inspection.Inspector, "_run", noted)
+    return names
+
+
+def test_while_nothing_is_committed_a_sign_of_that_is_all_that_is_looked_for(
+    stainer: Stainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(4):  # until all parts of the data were seen once
+        stainer.play()
+    looked = looks(monkeypatch)
+    assert [stainer.play().flags for _ in range(5)] == [()] * 5
+    assert looked == [b"signs"] * 5
+    stainer.administer("CREATE TABLE public.of_others (i int)", "DROP TABLE public.of_others")
+    assert stainer.play().flags == ()
+    assert looked[5:] == [b"signs", b"glance"]
+
+
 @pytest.mark.parametrize("name", CHEAP)
 def test_without_its_part_a_stain_is_not_seen(
     engine: PostgresEngine,
@@ -376,7 +416,7 @@ def test_a_session_listens_to_nothing_after_a_play(stainer: Stainer, monkeypatch
     assert stainer.play().flags == ()
     assert stainer.copy.sessions["candidate"] is session
     assert session.control(channels, Budget(Limits()))[0].ntuples == 0
-    monkeypatch.setattr(rollback, "_CLEAN", "SELECT 1")
+    monkeypatch.setattr(rollback, "_LEAVE", "ROLLBACK")
     session.control("LISTEN ear", Budget(Limits()))
     assert stainer.play().flags == ()
     assert session.control(channels, Budget(Limits()))[0].ntuples == 1
@@ -388,6 +428,7 @@ def test_what_cannot_be_read_is_a_stain(stainer: Stainer, monkeypatch: pytest.Mo
         connection.autocommit = False
         connection.execute("LOCK TABLE shop.items, shop.log, shop.orders IN ACCESS EXCLUSIVE MODE")
 
+    age(stainer)
     after_the_play(monkeypatch, lock)
     assert stainer.play().flags == FLAGS
 

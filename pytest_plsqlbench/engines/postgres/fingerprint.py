@@ -67,6 +67,19 @@ def database_parts(oid: int, sequences: Iterable[facts.Sequence]) -> dict[str, s
     return parts
 
 
+def signs(oid: int, sequences: Iterable[facts.Sequence], *, two_phase: bool) -> str:
+    """A query for what changes whenever a stain comes to be, where the server notes commits.
+
+    A stain is committed by somebody, or is the place of a sequence, or a transaction that was prepared. The
+    first column is the number of sessions in the database.
+    """
+    columns = [backends(oid), "c.xid", "c.timestamp"]
+    if two_phase:
+        columns.append("(SELECT count(*) FROM pg_prepared_xact())")
+    columns += [f"(SELECT concat(last_value, is_called) FROM {sequence.source})" for sequence in sequences]
+    return f"SELECT {', '.join(columns)} FROM pg_last_committed_xact() c"
+
+
 def backends(oid: int) -> str:
     """An expression for the number of sessions in a database."""
     return f"pg_stat_get_db_numbackends({oid})"

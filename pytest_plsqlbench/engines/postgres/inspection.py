@@ -24,7 +24,8 @@ _OPTIONS = (
     "-c search_path=pg_catalog -c lock_timeout=2000 -c statement_timeout=60000 -c client_min_messages=error"
     " -c plan_cache_mode=force_generic_plan -c jit=off"
 )
-_GLANCE, _SEARCH = b"glance", b"search"
+_SIGNS, _GLANCE, _SEARCH = b"signs", b"glance", b"search"
+_NOTED = "SELECT current_setting('track_commit_timestamp'), current_setting('max_prepared_transactions')"
 UNREADABLE = "what cannot be read"
 
 Row = tuple[bytes | None, ...]
@@ -72,14 +73,23 @@ class Inspector:
             admin.address.conninfo, dbname=database, options=_OPTIONS, application_name="plsqlbench check"
         ).encode()
         self._schemas = tuple(schemas)
-        self._turn = 0
+        self._turn = self._due = 0
         self._connect()
         self._oid = int(self._one("SELECT oid FROM pg_database WHERE datname = current_database()")[0] or 0)
+        noted, two_phase = self._one(_NOTED)
+        self._noted = noted == b"on"
+        """The server notes commits: while there is none, nothing of what is committed has changed."""
+        self._signs: Row | None = None
+        """What was seen when the glance before was without a finding."""
+        self._send_prepare(
+            _SIGNS,
+            fingerprint.signs(self._oid, sequences, two_phase=two_phase != b"0") if self._noted else "",
+        )
         self._parts = fingerprint.role_parts(roles)
         self._role_columns = len(self._parts)
         self._parts |= fingerprint.database_parts(self._oid, sequences)
         self._prepare()
-        self.before = before or self._glance()[0][1:]
+        self.before = before or self._run(_GLANCE)[1:]
         self.pristine: Pristine | None = None
 
     # -- looks -------------------------------------------------------------------------------------------
@@ -104,20 +114,35 @@ class Inspector:
         Raises:
             InfrastructureError: the server is gone.
         """
-        pristine = self.pristine
-        chunk = None
-        if pristine is not None and pristine.chunks:
-            at = self._turn % len(pristine.chunks)
-            chunk = (*pristine.chunks[at], pristine.digests[at])
-            self._turn += 1
         try:
-            row, digest = self._glance(chunk[:3] if chunk else None)
+            return self._look(roles, b"%d" % (sessions + 1))
         except psycopg.Error:
+            self._signs = None
             return [UNREADABLE], False
+
+    def _look(self, roles: Row, sessions: bytes) -> tuple[list[str], bool]:
+        signs = self._run(_SIGNS) if self._noted else None
+        if signs is not None and self._signs is not None and signs[1:] == self._signs[1:]:
+            stains = self._rows_in_turn() if self._due else []
+            return stains, signs[0] != sessions
+        row = self._run(_GLANCE)
         stains = self._differences(row[1:], roles)
-        if chunk is not None and digest != chunk[3]:
-            stains.append(f"rows of {chunk[0]}")
-        return stains, row[0] != b"%d" % (sessions + 1)
+        # something was committed, by whomever: all parts of the data are looked at once more
+        self._due = len(self.pristine.chunks) if self.pristine is not None else 0
+        stains += self._rows_in_turn()
+        self._signs = None if stains else signs
+        return stains, row[0] != sessions
+
+    def _rows_in_turn(self) -> list[str]:
+        """Look at the next part of the data."""
+        pristine = self.pristine
+        if pristine is None or not pristine.chunks:
+            return []
+        at = self._turn % len(pristine.chunks)
+        self._turn += 1
+        self._due -= 1
+        [digest] = self._digests(pristine.chunks[at : at + 1])
+        return [] if digest == pristine.digests[at] else [f"rows of {pristine.chunks[at][0]}"]
 
     def search(self) -> list[str]:
         """Look at everything: each catalog, all parts of the data, locks.
@@ -164,17 +189,17 @@ class Inspector:
         self._searched = False
 
     def _prepare(self) -> None:
-        text = f"SELECT {fingerprint.backends(self._oid)}, {fingerprint.row_of(self._parts)}"
-        self._connection.send_prepare(_GLANCE, text.encode())
+        self._send_prepare(
+            _GLANCE, f"SELECT {fingerprint.backends(self._oid)}, {fingerprint.row_of(self._parts)}"
+        )
+
+    def _send_prepare(self, name: bytes, text: str) -> None:
+        self._connection.send_prepare(name, text.encode())
         self._results()
 
-    def _glance(self, chunk: tuple[str, bytes, bytes] | None = None) -> tuple[Row, Row]:
-        """One round trip."""
-        self._connection.send_query_prepared(_GLANCE, None)
-        if chunk is not None:
-            self._send_chunk(chunk)
-        results = self._results()
-        return _row(results[0]), _row(results[-1])
+    def _run(self, name: bytes) -> Row:
+        self._connection.send_query_prepared(name, None)
+        return _row(self._results()[-1])
 
     def _send_chunk(self, chunk: tuple[str, bytes, bytes]) -> None:
         table, start, end = chunk
@@ -193,10 +218,9 @@ class Inspector:
     def _search(self, catalogs: Iterable[str]) -> Row:
         if not self._searched:  # to plan it takes as long as to run it
             parts = fingerprint.catalog_parts(self._oid, catalogs)
-            self._connection.send_prepare(_SEARCH, f"SELECT {fingerprint.row_of(parts)}".encode())
+            self._send_prepare(_SEARCH, f"SELECT {fingerprint.row_of(parts)}")
             self._searched = True
-        self._connection.send_query_prepared(_SEARCH, None)
-        return _row(self._results()[-1])
+        return self._run(_SEARCH)
 
     def _differences(self, row: Row, roles: Row) -> list[str]:
         expected = (*roles, *self.before[self._role_columns :])

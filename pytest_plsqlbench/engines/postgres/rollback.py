@@ -34,7 +34,8 @@ from pytest_plsqlbench.engines.protocol import InfrastructureError, Play, Played
 if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.copies import Copies, Copy
 
-_CLEAN = "SELECT pg_catalog.pg_advisory_unlock_all(); DEALLOCATE ALL; UNLISTEN *"
+_CLEAN = "SELECT pg_catalog.pg_advisory_unlock_all(); DEALLOCATE ALL"
+_LEAVE = f"ROLLBACK; {_CLEAN}; UNLISTEN *"
 
 
 class RollbackPlay:
@@ -235,14 +236,18 @@ class RollbackPlay:
     def _back(self, at: int, first: int) -> str:
         """Statements that undo test ``at`` and make ready for the next, or end the play."""
         if at == len(self._play.tests) - 1:
-            return _joined(f"ROLLBACK TO SAVEPOINT {self._inner}; ROLLBACK", _CLEAN, restore(self._loaded))
+            back, loaded = f"ROLLBACK TO SAVEPOINT {self._inner}", restore(self._loaded)
+            if self._inert:
+                # sequences are those of the data again: what puts them back is no commit, and leaves no sign
+                return _joined(back, loaded, _LEAVE)
+            return _joined(back, _LEAVE, loaded)
         seconds = self._seconds(at + 1)
         timeout = "" if seconds == self._seconds(first) else self._timeout(seconds)
         return _joined(f"ROLLBACK TO SAVEPOINT {self._inner}", _CLEAN, restore(self._standing), timeout)
 
     def _end(self, session: Session) -> None:
         with contextlib.suppress(SessionGoneError):  # the next play opens another
-            session.control(_joined("ROLLBACK", _CLEAN, restore(self._loaded)), self._harness())
+            session.control(_joined(_LEAVE, restore(self._loaded)), self._harness())
             self._copy.unsettled = False
 
     def _harness(self) -> Budget:
