@@ -179,6 +179,8 @@ class Closing:
 
             for line in assessment_lines(self._assessment):
                 reporter.write_line(line)
+        if self._summary is not None:
+            reporter.write_line(f"files: {self._files()}")
 
     def _files(self) -> str:
         """Which files there are, and why one is missing."""
@@ -203,7 +205,6 @@ class Closing:
             summary,
             collected=collected,
             left_out=left_out,
-            files=self._files(),
             flags=Counter(flag for result in results for flag in result.flags),
             blame_seconds=sum(result.blame.elapsed_ms for result in results if result.blame) / 1000,
         ):

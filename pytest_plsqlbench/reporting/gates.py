@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.difference import escape
 from pytest_plsqlbench.bench.gate_numbers import points
+from pytest_plsqlbench.bench.samples import SOLVED_AT_1
 from pytest_plsqlbench.reporting.headline import percent
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def assessment_lines(assessment: Assessment) -> Iterator[str]:
     if assessment.comparison is not None:
         yield from comparison_lines(assessment.comparison)
     if assessment.refused is not None:
-        yield from _wrapped(f"not compared: {assessment.refused}", 2)
+        yield from _wrapped(f"not compared: {escape(assessment.refused)}", 2)
     yield from gate_lines(assessment.verdicts)
 
 
@@ -53,26 +54,28 @@ def gate_lines(verdicts: Sequence[GateVerdict]) -> Iterator[str]:
     found = ", ".join(f"{counts[kind]} {WORDS[kind].lower()}" for kind in order if counts[kind])
     yield f"gates: {found}"
     for verdict in sorted(verdicts, key=lambda verdict: order.index(verdict.verdict)):
-        yield from _wrapped(f"{WORDS[verdict.verdict]:<10}  {verdict.gate}", 14)
-        yield from _wrapped(f"{'':<14}{verdict.reason}", 14)
+        yield from _wrapped(f"{WORDS[verdict.verdict]:<10}  {escape(verdict.gate)}", 14)
+        yield from _wrapped(f"{'':<14}{escape(verdict.reason)}", 14)
         if verdict.enough is not None:
-            yield from _wrapped(f"{'':<14}enough would be: {verdict.enough}", 14)
+            yield from _wrapped(f"{'':<14}enough would be: {escape(verdict.enough)}", 14)
 
 
 def comparison_lines(comparison: Comparison) -> Iterator[str]:
     """How a run differs from its baseline: the metrics overall, what changed, the first turns by name."""
-    before, after = (", ".join(models) or "no model named" for models in comparison.models)
-    yield from _wrapped(f"against {comparison.baseline}: {before} there, {after} here", 2)
+    before, after = (", ".join(map(escape, models)) or "no model named" for models in comparison.models)
+    yield from _wrapped(f"against {escape(comparison.baseline)}: {before} there, {after} here", 2)
     for note in comparison.notes:
-        yield from _wrapped(f"  only the common part: {note}", 4)
+        yield from _wrapped(f"  only the common part: {escape(note)}", 4)
     rows = [_row(metric, difference) for metric, difference in comparison.overall.items()]
     if rows:
-        rows.insert(0, ("overall", "there", "here", "points", "95% interval", "p", "seen from"))
+        rows.insert(0, ("overall", "there", "here", "points", "95% interval", ""))
         widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
         for row in rows:
-            cells = (f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
-            yield f"  {row[0]:<{widths[0]}} {' '.join(cells)}".rstrip()
-        yield "  seen from: the difference in points that would show with a probability of 80 %"
+            cells = (f"{cell:>{width}}" for cell, width in zip(row[1:-1], widths[1:-1], strict=True))
+            yield f"  {row[0]:<{widths[0]}} {' '.join(cells)} {row[-1]}".rstrip()
+    if (solved := comparison.overall.get(SOLVED_AT_1)) is not None and solved.decidable:
+        shown = f"{solved.detectable * 100:.1f} points in {SOLVED_AT_1}"
+        yield from _wrapped(f"  {shown} would have shown with a probability of 80 %", 4)
     changed = [f"{count} {KIND_WORDS[kind]}" for kind, count in comparison.kinds.items() if count]
     yield from _wrapped(f"  turns: {', '.join(changed) or 'no turn did otherwise'}", 4)
     for kind in ("newly_broken", "newly_solved"):
@@ -89,9 +92,17 @@ def _row(metric: str, found: Difference) -> tuple[str, ...]:
         percent(found.value),
         points(found.difference),
         f"[{points(found.low)}, {points(found.high)}]",
-        f"{found.p:.2f}" if found.p >= 0.095 else f"{found.p:.1g}",
-        points(found.detectable).lstrip("+"),
+        _conclusion(found),
     )
+
+
+def _conclusion(found: Difference) -> str:
+    """What the interval of a difference says."""
+    if not found.decidable:
+        return "too few to tell"
+    if found.low > 0:
+        return "better"
+    return "worse" if found.high < 0 else "no difference shown"
 
 
 def _wrapped(text: str, indent: int) -> list[str]:

@@ -34,7 +34,7 @@ def summary_lines(
     *,
     collected: int,
     left_out: Mapping[str, int],
-    files: str,
+    files: str = "",
     flags: Mapping[str, int] | None = None,
     blame_seconds: float | None = None,
     more: Sequence[str] = (),
@@ -45,7 +45,7 @@ def summary_lines(
         summary: what the results add up to.
         collected: how many turns the run set out to grade.
         left_out: turns of dialects that no engine of this version runs, by dialect.
-        files: where the report files are.
+        files: where the report files are; empty: said elsewhere.
         flags: how many turns carry a flag, by flag.
         blame_seconds: what finding out whose failures they are took; None where nobody measured.
         more: lines about the run, before the files.
@@ -78,7 +78,8 @@ def summary_lines(
     if flags:
         yield from listing("flags", (f"{count} {escape(flag)}" for flag, count in sorted(flags.items())))
     yield from more
-    yield f"files: {files}"
+    if files:
+        yield f"files: {files}"
 
 
 def _blame_line(blame: BlameCounts, seconds: float | None) -> str:

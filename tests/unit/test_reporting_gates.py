@@ -1,0 +1,60 @@
+"""Verdicts and the comparison with a baseline, as the terminal shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sample_results import result
+
+from pytest_plsqlbench.bench.comparable import common_part
+from pytest_plsqlbench.bench.compare import compare
+from pytest_plsqlbench.bench.verdict import GateVerdict
+from pytest_plsqlbench.reporting.gates import comparison_lines, gate_lines
+
+
+def run(solved: int, model: str, count: int = 40) -> list[Any]:
+    return [
+        result(f"t{n}", "functions", int(n < solved), 1, model=model, reference_sha256="r")
+        for n in range(count)
+    ]
+
+
+def lines(before: int, after: int, count: int = 40, model: str = "old", name: str = "old.jsonl") -> list[str]:
+    old, new = run(before, model, count), run(after, "new", count)
+    part = common_part(old, new, baseline=name, common=False, way="--common")
+    return list(comparison_lines(compare(part, name)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "count", "words"),
+    [
+        (10, 35, 40, "better"),
+        (35, 10, 40, "worse"),
+        (20, 21, 40, "no difference shown"),
+        (1, 2, 3, "too few to tell"),
+    ],
+)
+def test_what_a_difference_says_is_said_in_words(before: int, after: int, count: int, words: str) -> None:
+    text = lines(before, after, count)
+    assert text[0] == "against old.jsonl: old there, new here"
+    [row] = [line for line in text if line.strip().startswith("solved@1")]
+    assert row.endswith(f"] {words}")
+    named = [line for line in text if "would have shown" in line]
+    assert len(named) == (words != "too few to tell")
+    assert max(map(len, text)) <= 80
+
+
+def test_names_cannot_reach_the_terminal_raw() -> None:
+    evil = "m\x1b]0;t\x07\u202e"
+    gates = [GateVerdict(gate=evil, verdict="not_enough_evidence", reason=evil, enough=evil)]
+    assert all(line.isprintable() for line in (*lines(1, 2, model=evil, name=evil), *gate_lines(gates)))
+
+
+@settings(max_examples=100)
+@given(st.lists(st.text("ab >=_@19%", min_size=1, max_size=200), min_size=1, max_size=5))
+def test_verdicts_fit_80_columns(texts: list[str]) -> None:
+    gates = [GateVerdict(gate=text, verdict="broken", reason=text) for text in texts]
+    assert max(len(line) for line in gate_lines(gates)) <= 80
