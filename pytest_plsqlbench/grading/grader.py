@@ -22,7 +22,7 @@ from pytest_plsqlbench.engines.protocol import (
 )
 from pytest_plsqlbench.grading.content import reference_programs, text_digest
 from pytest_plsqlbench.grading.facts import TextFacts
-from pytest_plsqlbench.grading.reference import ReferencePlay, setup_fault
+from pytest_plsqlbench.grading.reference import TIME_FACTOR, ReferencePlay, setup_fault
 from pytest_plsqlbench.grading.selfcheck import findings
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ LONGEST_TEXT = 4_000
 """Characters of a diagnostic's texts that results keep."""
 MOST_DIAGNOSTICS = 50
 """Diagnostics that a result keeps, the first ones."""
-TIME_FACTOR = 10.0
-"""A test may take this many times what the reference took (DESIGN: max(floor, factor x reference time))."""
 
 
 class Grader:
@@ -142,8 +140,7 @@ class Grader:
         if turn.reference is not None or any(test.gold for test in turn.tests):
             reference = self._book.look_up(task, turn, database, engine.info, lane)
             if reference.problem:
-                flags = (*draft.flags, "reference_varies") if reference.varies else draft.flags
-                return replace_status(_with(draft, flags=flags), "reference_error", reference.problem)
+                return _unusable(draft, reference)
         played = lane.play(
             Play(
                 side="candidate",
@@ -156,7 +153,14 @@ class Grader:
         )
         if fault := setup_fault(turn, played):
             return replace_status(draft, "reference_error", fault)
-        return self._judge(draft, turn, reference, played, answers.programs[turn.index])
+        program = answers.programs[turn.index]
+        result = self._judge(draft, turn, reference, played, program)
+        if result.solved or not played.tests or not reference.observations:
+            return result
+        confirmed = self._book.confirm(task, turn, database, engine.info, lane, reference)
+        if confirmed.problem:
+            return _unusable(draft, confirmed)
+        return result if confirmed is reference else self._judge(draft, turn, confirmed, played, program)
 
     def _time_limits(self, turn: Turn, reference: ReferencePlay) -> tuple[float, ...]:
         """Seconds per test: max(floor, factor x the reference's own time)."""
@@ -252,6 +256,13 @@ def draft_result(
         usage=prediction.usage if prediction else None,
         extra=prediction.extra if prediction else {},
     )
+
+
+def _unusable(draft: TurnResult, reference: ReferencePlay) -> TurnResult:
+    """The result of a turn whose reference nothing can be held against."""
+    assert reference.problem is not None
+    flags = (*draft.flags, "reference_varies") if reference.varies else draft.flags
+    return replace_status(_with(draft, flags=flags), "reference_error", reference.problem)
 
 
 def replace_status(draft: TurnResult, status: Status, reason: str) -> TurnResult:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import platform
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 REFERENCE_TIME = 60.0
 """Least time limit of a reference's test, in seconds: generous, since it only bounds broken references."""
+TIME_FACTOR = 10.0
+"""A test may take this many times what the reference took: max(floor, factor x reference time)."""
 
 
 class ReferencePlay(msgspec.Struct, frozen=True):
@@ -42,12 +45,23 @@ class ReferencePlay(msgspec.Struct, frozen=True):
     """Why the tests of the strict reading alone cannot be judged; None: they can."""
 
 
+class Kept(msgspec.Struct, frozen=True):
+    """An entry of the cache."""
+
+    host: str
+    """Of the machine that measured the times."""
+    play: ReferencePlay
+
+
 @dataclass(frozen=True, slots=True)
 class ReferenceBook:
     """Looks up or plays the reference of a turn."""
 
     cache: ReferenceCache
     limits: Limits
+    host: str = field(default_factory=platform.node)
+    _seen: set[str] = field(default_factory=set)
+    """Keys of references that this process has itself seen play."""
 
     def look_up(
         self, task: Task, turn: Turn, database: Database | None, engine: EngineInfo, lane: Lane
@@ -57,7 +71,44 @@ class ReferenceBook:
         Raises:
             EngineError: as the lane does.
         """
-        programs = (*turn.setup, *reference_programs(task, turn))
+        key, play = self._question(task, turn, database, engine)
+        kept = self.cache.get(key, Kept)
+        if kept is not None and self._holds(turn, kept):
+            return kept.play
+        return self._find_out(key, turn, play, lane)
+
+    def confirm(
+        self,
+        task: Task,
+        turn: Turn,
+        database: Database | None,
+        engine: EngineInfo,
+        lane: Lane,
+        known: ReferencePlay,
+    ) -> ReferencePlay:
+        """What a failure is to be judged by: ``known``, or what the reference shows now where that differs.
+
+        What was kept may have been true on the day on which it was seen: a reference may look at the date. No
+        program is called wrong by it before the reference has shown it once more, in this process.
+
+        Raises:
+            EngineError: as the lane does.
+        """
+        key, play = self._question(task, turn, database, engine)
+        if key in self._seen:
+            return known
+        now = _usable(turn, lane.play(play))
+        checked = now if now.problem else _steady(turn, known, now)
+        if checked.problem is None:
+            self._seen.add(key)
+            return known if checked.strict_problem == known.strict_problem else checked
+        self.cache.drop(key)
+        return self._find_out(key, turn, play, lane)
+
+    def _question(
+        self, task: Task, turn: Turn, database: Database | None, engine: EngineInfo
+    ) -> tuple[str, Play]:
+        """The key of the reference's play, and the play."""
         limits = replace(self.limits, time=max(self.limits.time, REFERENCE_TIME))
         key = content_key(
             judging_version(),
@@ -65,24 +116,34 @@ class ReferenceBook:
             limits,
             reference_part(task, turn, database.fingerprint if database else None),
         )
-        known = self.cache.get(key, ReferencePlay)
-        if known is not None:
-            return known
         play = Play(
             side="reference",
-            programs=programs,
+            programs=(*turn.setup, *reference_programs(task, turn)),
             tests=turn.played_tests,
             database=database,
             limits=limits,
         )
+        return key, play
+
+    def _find_out(self, key: str, turn: Turn, play: Play, lane: Lane) -> ReferencePlay:
         first = _usable(turn, lane.play(play))
         if first.problem is None:
             first = _steady(turn, first, _usable(turn, lane.play(play)))
-        if (
-            first.problem is None
-        ):  # a problem is looked at again in every run: it may be the day's, not the task's
-            self.cache.put(key, first)
+        if first.problem is None:  # a problem is looked at again in every run: it may be the day's
+            self.cache.put(key, Kept(self.host, first))
+            self._seen.add(key)
         return first
+
+    def _holds(self, turn: Turn, kept: Kept) -> bool:
+        """Whether an entry is one of this turn's, whose times can stand for those of this machine.
+
+        Times of another machine matter where they would set a time limit; below the floor they do not.
+        """
+        play = kept.play
+        if play.problem is not None or len(play.observations) != len(turn.played_tests):
+            return False
+        longest = max((seen.elapsed_ms / 1000 for seen in play.observations), default=0.0)
+        return kept.host == self.host or longest * TIME_FACTOR <= self.limits.time
 
 
 def _usable(turn: Turn, played: Played) -> ReferencePlay:
