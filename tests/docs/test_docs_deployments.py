@@ -137,6 +137,7 @@ def test_release_runs_every_shard_and_judges_what_all_have_shown() -> None:
     }
     assert set(uploads) == {"part-${{ matrix.shard }}", "reports", "released"}
     assert "always()" not in uploads["released"]["if"]  # only where the gates hold
+    assert all(step["with"]["overwrite"] for step in uploads.values())  # jobs can be run again
 
 
 def test_release_works_as_it_is_written(tmp_path: Path) -> None:
