@@ -54,6 +54,7 @@ class Closing:
         self._page_fault: str | None = None
         self._assessment: Assessment | None = None
         self._trouble = ""
+        self._told = False
 
     def keep(self, report: pytest.TestReport) -> None:
         """Keep the result that a report carries.
@@ -75,7 +76,8 @@ class Closing:
             if (texts := getattr(report, TEXT_ATTRIBUTE, None)) is not None:
                 self._texts.add(texts)
         except UserError as error:
-            raise pytest.UsageError(str(error)) from None
+            self._told = True
+            raise pytest.UsageError(f"{error}; what was written before stays") from None
 
     @property
     def folder(self) -> str:
@@ -169,9 +171,8 @@ class Closing:
         no_oracle: str,
     ) -> None:
         """Show metrics, coverage, statuses and categories, where the files are, and what the gates say."""
-        if self._trouble:
-            path = shown_path(self._config, self._store.path)
-            reporter.write_line(f"ERROR: {self._trouble}; {path} holds what was written before", red=True)
+        if self._trouble and not self._told:
+            reporter.write_line(f"ERROR: {self._trouble}; what was written before stays", red=True)
         if self._summary is not None:
             self._show_summary(reporter, self._summary, collected, left_out, no_oracle)
         if self._assessment is not None:

@@ -117,7 +117,7 @@ class BenchSession:
             config.pluginmanager.register(Interruption(self._hosts), "plsqlbench-interruption")
         if not self.is_worker and config.pluginmanager.hasplugin("xdist"):
             config.pluginmanager.register(
-                workers.Controller(self._handover, self._identify, self._on_worker_end),
+                workers.Controller(self._handover, self._identify, self._on_collection, self._on_worker_end),
                 "plsqlbench-controller",
             )
 
@@ -343,6 +343,11 @@ class BenchSession:
         return None
 
     # -- end ---------------------------------------------------------------------------------------------
+
+    def _on_collection(self, ids: Sequence[str]) -> None:
+        files = Counter(nodeid.partition("::")[0] for nodeid in ids)
+        turns = (n for file, n in files.items() if self._holds_tasks(self.config.rootpath / file))
+        self.collected = max(self.collected, sum(turns))
 
     def _on_worker_end(self, output: dict[str, Any]) -> None:
         self._worker_error = self._worker_error or output.get(workers.USAGE_ERROR)

@@ -24,7 +24,7 @@ from pytest_plsqlbench.options import Settings
 from pytest_plsqlbench.servers.address import ServerAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
     from pytest_plsqlbench.bench.result import TurnResult
 
@@ -157,10 +157,12 @@ class Controller:
         self,
         handover: Callable[[], Handover],
         identify: Callable[[str, str], TurnResult | None],
+        on_collection: Callable[[Sequence[str]], None],
         on_worker_end: Callable[[dict[str, Any]], None],
     ) -> None:
         self._handover = handover
         self._identify = identify
+        self._on_collection = on_collection
         self._on_worker_end = on_worker_end
         self._crashed: set[str] = set()
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -179,6 +181,11 @@ class Controller:
         if exitstatus in _BROKEN_OFF:
             for process in self._processes:
                 process.terminate()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Learn what is to be done now: a worker that does not end in good order cannot tell."""
+        self._on_collection(ids)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:

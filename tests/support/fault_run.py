@@ -37,6 +37,11 @@ def verdict(result: Mapping[str, Any]) -> tuple[Any, ...]:
     return (result["status"], result["passed"], result["total"], result["solved"], tests)
 
 
+def some_workers(random: Random) -> tuple[str, ...]:
+    """Options for two workers, or for none."""
+    return ("-n", "2") if random.random() < 0.5 else ()
+
+
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """Whole lines of a results file, as they are on disk now."""
     try:
@@ -99,7 +104,8 @@ class FaultRun:
         self.family: dict[int, Process] = {}
         self.before: list[dict[str, Any]] = []
         self.process: subprocess.Popen[bytes] | None = None
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the object)
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the run has ended)
+        self._said = ""
 
     # -- life --------------------------------------------------------------------------------------------
 
@@ -188,8 +194,10 @@ class FaultRun:
 
     def output(self) -> str:
         """What it has printed."""
-        self._log.seek(0)
-        return self._log.read().decode(errors="replace")
+        if not self._log.closed:
+            self._log.seek(0)
+            self._said = self._log.read().decode(errors="replace")
+        return self._said
 
     def end(self, seconds: float = PATIENCE) -> int:
         """Wait for its end; returns the exit code.
@@ -203,6 +211,9 @@ class FaultRun:
         except subprocess.TimeoutExpired:
             self.abandon()
             raise AssertionError(f"the run does not end\n{self.output()[-4000:]}") from None
+        finally:
+            self.output()
+            self._log.close()
 
     def abandon(self) -> None:
         """Kill it and all it started."""
@@ -210,6 +221,8 @@ class FaultRun:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self.output()
+        self._log.close()
 
     # -- what is left ------------------------------------------------------------------------------------
 
