@@ -11,6 +11,7 @@ import msgspec
 from pytest_plsqlbench.bench.run import RunPart, turns_digest
 from pytest_plsqlbench.bench.shard import Shard, TurnKey, key_of
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.reporting.quarantine import write_quarantine
 from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, RUN_FILE, read_run, start_part
 from pytest_plsqlbench.reporting.store import encode_results, read_results, write_atomically
 from pytest_plsqlbench.reporting.summary import write_summary
@@ -221,6 +222,8 @@ def merge(folders: Sequence[Path], out: Path) -> tuple[RunPart, Summary]:
     texts = [text for part in parts for text in read_texts(part.folder / TEXTS_FILE).values()]
     if texts:
         write_atomically(out / TEXTS_FILE, encode_texts(texts))
+    if joined.run.predictions_sha256 is None and joined.run.settings.get("repeat"):  # a self-check
+        write_quarantine(out, results)
     return joined, write_summary(out, results, collected=joined.run.turns)
 
 

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 from bench_suite import Suite
+from click.testing import CliRunner
+
+from pytest_plsqlbench.cli.merge import command as merge
 
 SOMETIMES = """CREATE FUNCTION double_it(n integer) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
@@ -71,6 +74,22 @@ def test_a_list_is_carried_on_by_the_next_self_check(suite: Suite) -> None:
     args = ("--plsql-predictions=gold", "--plsql-repeat=2", "--plsql-quarantine=list.jsonl")
     suite.run(*args).assert_outcomes(passed=3, skipped=1)
     assert listed(suite) == [{"schema_version": 1, **entry}]
+
+
+def test_the_lists_of_parts_are_joined(suite: Suite) -> None:
+    entry = {"task": "steps", "subset": "talks", "dialect": "postgres", "turn": 2, "reason": "by hand"}
+    (suite.folder / "list.jsonl").write_text(json.dumps(entry))
+    for index in (1, 2):
+        suite.run(
+            "--plsql-predictions=gold",
+            "--plsql-repeat=2",
+            "--plsql-quarantine=list.jsonl",
+            f"--plsql-shard={index}/2",
+            f"--plsql-report=parts/{index}",
+        )
+    arguments = [str(suite.folder / "parts"), "--out", str(suite.folder / "joined")]
+    assert CliRunner().invoke(merge, arguments).exit_code == 0
+    assert listed(suite, "joined") == [{"schema_version": 1, **entry}]
 
 
 def test_a_steady_suite_has_an_empty_list(suite: Suite) -> None:
