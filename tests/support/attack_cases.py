@@ -20,7 +20,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "attacks"
 MARK = "reference-mark-5d41402abc"
 """Stands in the body of every reference, and must be seen nowhere."""
 CANARIES_AT_THE_END = 20
-LIMIT = 0.5
+LIMIT = 0.75
 """Seconds that a test may take."""
 _KEYS = {
     *("id", "tries", "task", "tests", "program", "generated", "surrogate"),
