@@ -99,6 +99,8 @@ def test_the_reference_is_seen_nowhere(run: Run, workers: int) -> None:
 def test_what_reaches_the_terminal_is_neutral(run: Run, workers: int) -> None:
     text = run(workers).stdout.decode("utf-8")  # strictly
     assert {char for char in text if not char.isprintable()} == {"\n"}
+    # what CI services take for commands begins a line
+    assert not [line for line in text.splitlines() if line.lstrip().startswith(("::", "##"))]
 
 
 @pytest.mark.parametrize("workers", MODES)

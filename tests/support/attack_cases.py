@@ -195,7 +195,8 @@ class Attacked:
     @property
     def written(self) -> dict[str, bytes]:
         """Content of what was printed and reported about programs, by name; not their own texts."""
-        files = {name: (self.folder / "reports" / name).read_bytes() for name in ("results.jsonl", "summary.json")}
+        names = ("results.jsonl", "summary.json")
+        files = {name: (self.folder / "reports" / name).read_bytes() for name in names}
         return {"stdout": self.stdout, "junit.xml": (self.folder / "junit.xml").read_bytes(), **files}
 
 
