@@ -133,15 +133,16 @@ def test_a_worker_that_reads_while_the_owner_begins_anew_misses_nothing(
     write(tmp_path, result("a"), result("b"))
     read = Path.read_bytes
 
-    def begun_anew_meanwhile(path: Path) -> bytes:
-        if path.name == EARLIER_FILE:
-            monkeypatch.setattr(Path, "read_bytes", read)
+    def begun_anew_after_the_first_read(path: Path) -> bytes:
+        monkeypatch.setattr(Path, "read_bytes", read)
+        try:
+            return read(path)
+        finally:
             owner = EarlierResults(tmp_path)
             owner.secure()
             clear(tmp_path)
-        return read(path)
 
-    monkeypatch.setattr(Path, "read_bytes", begun_anew_meanwhile)
+    monkeypatch.setattr(Path, "read_bytes", begun_anew_after_the_first_read)
     assert EarlierResults(tmp_path).results.keys() == {key_of(result("a")), key_of(result("b"))}
     assert not (tmp_path / RESULTS_FILE).exists()
 
