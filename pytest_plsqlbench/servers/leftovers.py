@@ -6,14 +6,11 @@ a run of the same machine whose process is gone is swept, together with everythi
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_plsqlbench.servers.naming import literal, membership, owner_role, quoted, run_prefix
+from pytest_plsqlbench.servers.owner import Owner
 from pytest_plsqlbench.servers.reaped import Reaped
 
 if TYPE_CHECKING:
@@ -22,55 +19,11 @@ if TYPE_CHECKING:
 _OWNER = re.compile(r"plsqlbench_([0-9a-f]{8})_owner")
 
 
-def _start_time(pid: int) -> str | None:
-    """When a process started, so that no later process of its id looks the same; None: there is none."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return _signal(pid)  # no such process, no such file system, or hidden because it is another user's
-    except OSError:
-        return "?"
-    fields = status.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else fields[19]  # a zombie does nothing any more
-
-
-def _signal(pid: int) -> str | None:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return None
-    except PermissionError:
-        pass
-    return "?"
-
-
-def _machine() -> str:
-    """This machine since its last start."""
-    for name in ("/proc/sys/kernel/random/boot_id",):
-        try:
-            return f"{platform.node()}/{Path(name).read_text().strip()}"
-        except OSError:
-            continue
-    return platform.node()
-
-
-def _namespace() -> str:
-    """The process-id namespace: in another container the same id is another process."""
-    try:
-        return str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        return ""
-
-
 def mark(connection: psycopg.Connection[tuple[Any, ...]], run_id: str) -> None:
     """Create the run's owner role, with who we are as its comment."""
     role = quoted(owner_role(run_id))
-    pid = os.getpid()
-    mark = json.dumps(
-        {"machine": _machine(), "namespace": _namespace(), "pid": pid, "started": _start_time(pid)}
-    )
     connection.execute(f"CREATE ROLE {role} NOLOGIN".encode())
-    connection.execute(f"COMMENT ON ROLE {role} IS {literal(mark)}".encode())
+    connection.execute(f"COMMENT ON ROLE {role} IS {literal(str(Owner.this_process()))}".encode())
     row = connection.execute(
         "SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = CURRENT_USER"
     ).fetchone()
@@ -80,17 +33,8 @@ def mark(connection: psycopg.Connection[tuple[Any, ...]], run_id: str) -> None:
 
 def dead(mark: str | None) -> bool | None:
     """Whether the process of a mark is gone; None: the mark is of another machine, or none of ours."""
-    try:
-        made = json.loads(mark or "")
-        pid = int(made["pid"])
-        here = made["machine"] == _machine() and made["namespace"] == _namespace()
-        started = made["started"]
-    except (ValueError, TypeError, KeyError):
-        return None
-    if not here:
-        return None
-    now = _start_time(pid)
-    return now is None or (now != started and "?" not in {now, started})
+    owner = Owner.parse(mark or "")
+    return None if owner is None else owner.is_dead()
 
 
 def sweep(connection: psycopg.Connection[tuple[Any, ...]]) -> list[str]:

@@ -53,6 +53,8 @@ class Owner(msgspec.Struct, frozen=True):
             return True
         if self.namespace != _namespace():
             return None
+        if not self.start:  # it could not even be told of itself
+            return None
         start = _start(self.pid)
         return None if start is None and _hidden(self.pid) else start != self.start
 

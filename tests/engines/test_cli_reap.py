@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import psycopg
 import pytest
 from click.testing import CliRunner, Result
@@ -19,9 +18,9 @@ from psycopg.conninfo import make_conninfo
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.cli import main
 from pytest_plsqlbench.cli.reap import command
-from pytest_plsqlbench.servers import leftovers
 from pytest_plsqlbench.servers.dsn import DsnServer
 from pytest_plsqlbench.servers.embedded import EmbeddedServer
+from pytest_plsqlbench.servers.owner import Owner
 
 _KILLED_ON_A_SERVER = """
 import os, signal, sys
@@ -125,10 +124,10 @@ def test_databases_and_roles_of_a_killed_run_go_and_those_of_a_living_one_stay(
 
 def test_runs_of_other_machines_only_where_that_is_asked_for(theirs: EmbeddedServer) -> None:
     dsn = theirs.address.conninfo
-    mark = {"machine": "another/boot", "namespace": "", "pid": 1, "started": "1"}
+    mark = Owner("another", "boot", "", 1, "1")
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("CREATE ROLE plsqlbench_aaaaaaa1_owner")
-        connection.execute(f"COMMENT ON ROLE plsqlbench_aaaaaaa1_owner IS '{json.dumps(mark)}'".encode())
+        connection.execute(f"COMMENT ON ROLE plsqlbench_aaaaaaa1_owner IS '{mark}'".encode())
     kept = reap("--postgres", dsn)
     assert kept.exit_code == 0
     assert kept.output == (
@@ -140,14 +139,7 @@ def test_runs_of_other_machines_only_where_that_is_asked_for(theirs: EmbeddedSer
 
 def test_what_cannot_be_dropped_is_told_and_the_rest_goes(theirs: EmbeddedServer) -> None:
     dsn = theirs.address.conninfo
-    gone = json.dumps(
-        {
-            "machine": leftovers._machine(),
-            "namespace": leftovers._namespace(),
-            "pid": os.getpid(),
-            "started": "0",
-        }
-    )
+    gone = msgspec.structs.replace(Owner.this_process(), start="1")
     with psycopg.connect(dsn, autocommit=True) as connection:
         for run_id in ("aaaaaaa1", "aaaaaaa2"):
             connection.execute(f"CREATE ROLE plsqlbench_{run_id}_owner".encode())

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
@@ -20,6 +19,7 @@ from pytest_plsqlbench.engines.protocol import Limits, Play
 from pytest_plsqlbench.servers import leftovers
 from pytest_plsqlbench.servers.dsn import DsnServer
 from pytest_plsqlbench.servers.embedded import EmbeddedServer
+from pytest_plsqlbench.servers.owner import Owner
 from pytest_plsqlbench.servers.postgres import start_postgres
 
 SECRET = "s3cret-pässword/%@:"
@@ -182,12 +182,10 @@ def test_what_a_killed_run_left_is_swept_by_the_next(foreign: EmbeddedServer) ->
 
 
 def test_runs_of_others_are_never_swept(foreign: EmbeddedServer) -> None:
-    living = {"machine": leftovers._machine(), "namespace": leftovers._namespace(), "pid": os.getpid()}
-    living["started"] = leftovers._start_time(os.getpid())
-    elsewhere = {**living, "machine": "another", "pid": 2**22 + 1}
+    living = Owner.this_process()
     marks = {
-        "aaaaaaa1": json.dumps(living),
-        "aaaaaaa2": json.dumps(elsewhere),
+        "aaaaaaa1": str(living),
+        "aaaaaaa2": str(msgspec.structs.replace(living, host="another", pid=2**22 + 1)),
         "aaaaaaa3": "no mark",
         "aaaaaaa4": None,
     }
@@ -199,7 +197,7 @@ def test_runs_of_others_are_never_swept(foreign: EmbeddedServer) -> None:
                 connection.execute(f"COMMENT ON ROLE {role} IS '{mark}'".encode())
         try:
             assert leftovers.sweep(connection) == []
-            gone = json.dumps({**living, "started": "0"})
+            gone = msgspec.structs.replace(living, start="1")
             connection.execute(f"COMMENT ON ROLE plsqlbench_aaaaaaa1_owner IS '{gone}'".encode())
             assert leftovers.sweep(connection) == ["aaaaaaa1"]
         finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import queue
 import subprocess
@@ -681,11 +680,13 @@ def test_owner_whom_the_system_hides_is_not_dead(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(os, "kill", refuse)
     assert other.is_dead() is None
-    mark = {"machine": leftovers._machine(), "namespace": leftovers._namespace(), "pid": 2**22 + 1}
-    assert leftovers.dead(json.dumps({**mark, "started": "17"})) is False
+    assert leftovers.dead(str(other)) is None
     monkeypatch.undo()
-    assert leftovers.dead(json.dumps({**mark, "started": "17"})) is True
-    assert leftovers.dead(json.dumps(mark)) is None
+    assert leftovers.dead(str(other)) is True
+    assert leftovers.dead(str(mine)) is False
+    assert leftovers.dead("no mark") is None
+    assert leftovers.dead(None) is None
+    assert Owner(mine.host, mine.boot, mine.namespace, mine.pid, "").is_dead() is None
 
 
 @pytest.mark.parametrize("text", ["", "a:b:c", "a:b:c:d:e", "a:b:c:1:e:f"])
