@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.servers import account, datadir, rundir
+from pytest_plsqlbench.servers import account, datadir, embedded, rundir
 from pytest_plsqlbench.servers.embedded import EmbeddedServer
 from pytest_plsqlbench.servers.postgres import start_postgres
 
@@ -253,6 +253,39 @@ def test_it_starts_with_a_cold_cache_and_with_none(base: Path, monkeypatch: pyte
     monkeypatch.setattr(Path, "mkdir", _refusing(base / "cache"))
     with EmbeddedServer.start([base]) as server:
         assert ask(server, "SELECT 1") == 1
+
+
+def test_a_cache_that_is_no_folder_is_named(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (base / "cache").write_text("")
+    monkeypatch.setenv("PLSQLBENCH_CACHE_DIR", str(base / "cache"))
+    monkeypatch.setattr(embedded, "binaries_for", lambda _account: account.installed_binaries())
+    with pytest.raises(UserError, match=r"the cache folder .*/cache cannot be used: .*PLSQLBENCH_CACHE_DIR"):
+        EmbeddedServer.start([base])
+    assert [path.name for path in base.iterdir()] == ["cache"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT])
+def test_a_server_that_dies_is_started_again(number: signal.Signals) -> None:
+    with EmbeddedServer.start() as server:
+        busy = psycopg.connect(server.address.conninfo, autocommit=True)
+        try:
+            busy.execute("SET synchronous_commit = on")
+            busy.execute("CREATE TABLE kept AS SELECT 7 AS x")
+            # a process that is at work does not notice that its server is gone
+            busy.pgconn.send_query(b"DO $$ BEGIN LOOP END LOOP; END $$")
+            first = postmaster(server)
+            os.kill(first, number)
+            end = time.monotonic() + 20
+            while True:
+                try:
+                    assert ask(server, "SELECT x FROM kept") == 7
+                    break
+                except psycopg.OperationalError:
+                    assert time.monotonic() < end
+                    time.sleep(0.05)
+        finally:
+            busy.close()
+        assert postmaster(server) != first
 
 
 def _refusing(folder: Path) -> object:

@@ -21,6 +21,8 @@ from fault_suite import write_suite
 LONG = int(os.environ.get("PLSQLBENCH_LONG", "0"))
 SEED = int(os.environ.get("PLSQLBENCH_FAULT_SEED", SystemRandom().randrange(1 << 16)))
 TURNS = 300 if LONG else 24
+TIMES = 10 if LONG else 1
+"""Faults in one run, of those that a run survives."""
 
 _QUICKLY = """
 import os
@@ -59,12 +61,19 @@ def server(bench: FaultBench) -> Iterator[UserServer]:
 
 
 @pytest.fixture
+def times() -> int:
+    """Faults in one run, of those that a run survives."""
+    return TIMES
+
+
+@pytest.fixture
 def each_time(request: pytest.FixtureRequest) -> Callable[[Callable[[Random], Outcome]], list[Outcome]]:
     """Try a fault once, or often in the long version; every promise is checked each time."""
 
     def tried(attempt: Callable[[Random], Outcome]) -> list[Outcome]:
-        outcomes = []
-        for number in range(max(1, LONG)):
+        outcomes: list[Outcome] = []
+        while not outcomes or sum(outcome.faults for outcome in outcomes) < LONG:
+            number = len(outcomes)
             random = Random(f"{SEED} {request.node.name} {number}")
             outcome = attempt(random)
             line = f"{request.node.name} {number} of seed {SEED}: {outcome.line}"

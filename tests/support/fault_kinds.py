@@ -12,9 +12,22 @@ from random import Random
 import psycopg
 from fault_processes import Process, backends, descendants, kill
 from fault_proxy import Mode, Proxy
-from fault_run import FaultRun
+from fault_run import Fault, FaultRun
 
-GROUP = True
+
+def often(fault: Fault, times: int) -> Fault:
+    """A fault that a run survives, again and again while it goes on."""
+
+    def faults(run: FaultRun, random: Random) -> None:
+        for _ in range(times):
+            fault(run, random)
+            run.faults += 1
+            if not run.wait_for(run.done() + random.randint(1, 20)):
+                return
+            time.sleep(random.random() * 0.05)
+            run.meet()
+
+    return faults
 
 
 def kill_server_process(

@@ -58,6 +58,7 @@ class Outcome:
     code: int
     output: str
     seconds: float
+    faults: int
     graded: int
     total: int
     statuses: Counter[str]
@@ -78,10 +79,16 @@ class Outcome:
     def line(self) -> str:
         """One line for the log."""
         statuses = ", ".join(f"{n} {s}" for s, n in sorted(self.statuses.items()))
-        return (
-            f"exit {self.code}, {self.seconds:.1f} s, {self.graded}/{self.total} graded ({statuses}),"
-            f" wrong {len(self.wrong)}, lost {len(self.lost)}, left {len(self.left)}/{len(self.left_at_last)}"
+        parts = (
+            f"{self.faults} faults",
+            f"exit {self.code}",
+            f"{self.seconds:.1f} s",
+            f"{self.graded}/{self.total} graded ({statuses})",
+            f"wrong {len(self.wrong)}",
+            f"lost {len(self.lost)}",
+            f"left {len(self.left)}/{len(self.left_at_last)}",
         )
+        return ", ".join(parts)
 
 
 class FaultRun:
@@ -103,6 +110,7 @@ class FaultRun:
         self.expected = expected
         self.family: dict[int, Process] = {}
         self.before: list[dict[str, Any]] = []
+        self.faults = 0
         self.process: subprocess.Popen[bytes] | None = None
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the run has ended)
         self._said = ""
@@ -364,6 +372,7 @@ class FaultBench:
             code=code,
             output=run.output(),
             seconds=seconds,
+            faults=max(1, run.faults),
             graded=statuses["graded"],
             total=len(self.expected),
             statuses=statuses,

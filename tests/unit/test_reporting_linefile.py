@@ -1,0 +1,61 @@
+"""A file of lines holds whole lines, whatever the disk takes."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.reporting.linefile import LineFile
+
+
+def test_a_line_that_the_disk_takes_in_pieces_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda handle, data: write(handle, bytes(data[:3])))
+    file = LineFile(tmp_path / "sub" / "lines")
+    file.add(b"first line")
+    file.add(b"second line")
+    assert file.close()
+    assert file.path.read_bytes() == b"first line\nsecond line\n"
+
+
+def test_a_line_that_does_not_fit_leaves_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = LineFile(tmp_path / "lines")
+    file.add(b"first line")
+    write = os.write
+    room = [4]
+
+    def full(handle: int, data: bytes) -> int:
+        if not room[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        taken = write(handle, data[: room[0]])
+        room[0] -= taken
+        return taken
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(UserError, match=r"cannot write .*lines: No space left on device"):
+        file.add(b"second line")
+    monkeypatch.undo()
+    assert file.path.read_bytes() == b"first line\n"
+    file.add(b"third line")
+    assert file.path.read_bytes() == b"first line\nthird line\n"
+    assert file.close()
+    assert not file.close()
+
+
+def test_the_file_of_an_earlier_run_stays_until_the_first_line(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(b"earlier\n")
+    file = LineFile(path)
+    assert not file.close()
+    assert path.read_bytes() == b"earlier\n"
+    file.add(b"now")
+    assert path.read_bytes() == b"now\n"
+    file.close()
