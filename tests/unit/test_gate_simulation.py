@@ -64,9 +64,7 @@ def simulate(design: Design, gap: float, runs: int, seed: int) -> list[Differenc
         draw = dice.random(len(clusters)).tolist()
         pairs = {
             unit: (ZERO, ONE) if value < up else (ONE, ZERO) if value < up + down else (ONE, ONE)
-            for unit, value, up, down in zip(
-                units, draw.tolist(), gained.tolist(), lost.tolist(), strict=True
-            )
+            for unit, value, up, down in zip(units, draw, gained, lost, strict=True)
         }
         difference = compare_pairs([pairs], keys)
         assert difference is not None
