@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_plsqlbench.items import RESULT_ATTRIBUTE, REUSED_ATTRIBUTE
+from pytest_plsqlbench.news import news_of
 from pytest_plsqlbench.reporting.progress import Pace, Tally, progress_text
 
 if TYPE_CHECKING:
@@ -115,15 +116,19 @@ class Progress:
         """Pytest may begin a line."""
         self._erase()
         yield
-        self._draw()
+        if self._line is not None:
+            self._draw()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
         """Count; say how far the run is once pytest has written its dot or line."""
+        if report.passed and report.when != "call" and news_of(report) is None:
+            return (yield)  # of these nothing is written
         self._erase()
         yield
         self._count(report)
         self._draw()
+        return None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_exception_interact(self) -> None:
@@ -172,12 +177,19 @@ class Progress:
         if self._line is None:
             if now - self._said >= LINE_EVERY and self._tally.done:
                 self._said = now
-                self._reporter.write_line(f"plsqlbench: {self._describe(now)}")
+                self._write(f"plsqlbench: {self._describe(now)}")
         elif now - self._begun >= DRAW_AFTER:
             if not self._text or now - self._said >= DRAW_EVERY:
                 self._said = now
                 self._text = self._describe(now)
             self._line.draw(self._text)
+
+    def _write(self, text: str) -> None:
+        """Write a line of its own, also after dots that pytest has not noted as a line that is begun."""
+        self._reporter.ensure_newline()
+        if self._reporter._tw.width_of_current_line:  # noqa: SLF001 (as above)
+            self._reporter.line("")
+        self._reporter.line(text)
 
     def _describe(self, now: float) -> str:
         assert self._session is not None
