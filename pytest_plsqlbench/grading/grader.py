@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_plsqlbench.bench.database import Database
-    from pytest_plsqlbench.bench.observation import CallObservation, Diagnostic
-    from pytest_plsqlbench.bench.result import Status
+    from pytest_plsqlbench.bench.observation import CallObservation, Diagnostic, Observation
+    from pytest_plsqlbench.bench.result import Status, TestResult
     from pytest_plsqlbench.bench.task import Dialect, Task, Turn
     from pytest_plsqlbench.engines.protocol import Engine, Lane, Played
     from pytest_plsqlbench.grading.answers import Answers
@@ -184,7 +184,7 @@ class Grader:
             expected = reference.observations or (None,) * len(turn.played_tests)
             seen_by_test = list(zip(turn.played_tests, expected, played.tests, strict=True))
             results = tuple(
-                facts.judged(test, judge(test, wanted, seen, self._reading), seen, install)
+                _beside(facts.judged(test, judge(test, wanted, seen, self._reading), seen, install), wanted)
                 for test, wanted, seen in seen_by_test[: len(judgeable)]
             )
             vacuous = (is_vacuous(test, seen) for test, _, seen in seen_by_test)
@@ -205,6 +205,13 @@ class Grader:
             diagnostics=_diagnostics(install, played),
             flags=tuple(dict.fromkeys(flags)),
         )
+
+
+def _beside(result: TestResult, reference: Observation | None) -> TestResult:
+    """The result with what the test cost the reference when it was observed."""
+    if reference is None:
+        return result
+    return msgspec.structs.replace(result, reference_ms=reference.elapsed_ms, reference_work=reference.work)
 
 
 def _diagnostics(install: CallObservation, played: Played) -> tuple[Diagnostic, ...]:

@@ -18,6 +18,7 @@ from pytest_plsqlbench.grading.grader import Grader, draft_result, replace_statu
 from pytest_plsqlbench.grading.reference import ReferenceBook
 from pytest_plsqlbench.grading.repeat import repeated
 from pytest_plsqlbench.grading.reuse import reused
+from pytest_plsqlbench.grading.size import reference_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -71,11 +72,20 @@ class Run:
         self._limits = Limits(time=timeout, **(limits or {}))
         self.notify: Callable[[str], None] = lambda _line: None
         """Told what a turn has to wait for, one line each."""
+        self._facts = ReferenceCache(cache_root() / "facts")
         book = ReferenceBook(ReferenceCache(cache_root() / "references"), self._limits)
         self._grader = Grader(self._engine, book, worker=worker, reading=reading, limits=self._limits)
 
     def grade(self, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset) -> TurnResult:
         """Grade one turn."""
+        return self._with_facts(self._graded(task, turn, answers, dataset), task, turn)
+
+    def _with_facts(self, result: TurnResult, task: Task, turn: Turn) -> TurnResult:
+        """With what the turn's reference is like, for reports."""
+        facts = reference_facts(turn.reference, task.dialect, self._facts)
+        return msgspec.structs.replace(result, reference=facts)
+
+    def _graded(self, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset) -> TurnResult:
         reason = self._quarantine.get((task.subset, task.id, task.dialect, turn.index))
         if reason is not None:
             draft = draft_result(task, turn, answers, self._reading)
@@ -106,7 +116,8 @@ class Run:
         content = self._content(task, turn, answers, dataset)
         if content is None or (task.subset, task.id, task.dialect, turn.index) in self._quarantine:
             return None
-        return reused(draft_result(task, turn, answers, self._reading), turn, content, earlier)
+        found = reused(draft_result(task, turn, answers, self._reading), turn, content, earlier)
+        return None if found is None else self._with_facts(found, task, turn)
 
     def _content(self, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset) -> str | None:
         """The turn's content key; None where it cannot be played: there is no program, server or database."""

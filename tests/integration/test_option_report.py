@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from bench_suite import Suite
 
@@ -74,3 +76,31 @@ def test_prompt_program_and_reference_are_kept(suite: Suite, workers: tuple[str,
     assert double.calls == ("SELECT double_it(2);", "SELECT double_it(NULL);")
     assert step.program == suite.TALK[0]
     assert two_steps.program is None
+
+
+def test_the_page_of_the_run_is_the_one_that_is_made_of_its_files(suite: Suite) -> None:
+    rows = suite.right()
+    rows[1]["generated_plsql"] = "CREATE FUNCTION step() RETURNS integer LANGUAGE sql AS 'SELECT 5';"
+    result = suite.run(suite.predict(*rows), "--plsql-gate=coverage >= 0.5")
+    result.stdout.fnmatch_lines(["files: reports/results.jsonl, summary.json and report.html beside it"])
+    page = suite.folder / "reports" / "report.html"
+    written = page.read_bytes()
+    page.unlink()
+    command = "from pytest_plsqlbench.cli import main; main(['report', 'reports'])"
+    again = suite.pytester.run(sys.executable, "-c", command)
+    again.stdout.fnmatch_lines(["reports/report.html: 4 turns of 1 run, *"])
+    assert page.read_bytes() == written
+    assert b"coverage &gt;= 0.5" in written
+
+
+def test_what_a_reference_is_like_stands_beside_the_verdict(suite: Suite) -> None:
+    suite.run(suite.predict(suite.right()[0]))
+    first, *talk = suite.results()
+    assert first["reference"] == {
+        "statements": 2,
+        "cyclomatic": 1,
+        "constructs": ["function", "raise", "printed_output"],
+    }
+    assert all(test["reference_ms"] > 0 for test in first["tests"])
+    assert {turn["status"] for turn in talk} == {"missing"}
+    assert all(turn["reference"]["statements"] == 1 for turn in talk)

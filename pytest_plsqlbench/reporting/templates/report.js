@@ -302,7 +302,7 @@
     const facts = [["database", any.database], ["difficulty", any.difficulty], ["reasoning", (any.reasoning_types || []).join(", ")]];
     box.append(make("dl", {}, facts.filter(([, value]) => value).map(([name, value]) =>
       make("div", {}, make("dt", {}, name), make("dd", {}, value)))));
-    box.append(make("h4", {}, "Prompt"), detail.prompt
+    box.append(make("h3", {}, "Prompt"), detail.prompt
       ? make("pre", { class: "prompt", tabindex: "0" }, detail.prompt[0] + cutNote(detail.prompt))
       : make("p", { class: "quiet" }, "The texts of this turn are not in this page."));
     const present = detail.runs.map((run, at) => [run, at]).filter(([run]) => run);
@@ -356,7 +356,7 @@
     if (run.reason) box.append(make("p", { class: "warning" }, `${cell.status.replaceAll("_", " ")}: ${run.reason}`));
     const failed = run.tests.map((test, number) => [test, (detail.calls || [])[number]]).filter(([test]) => test.kind);
     if (failed.length) {
-      box.append(make("h4", {}, failed.length === 1 ? "Failed test" : `Failed tests: ${failed.length}`));
+      box.append(make("h3", {}, failed.length === 1 ? "Failed test" : `Failed tests: ${failed.length}`));
       box.append(testList(failed.slice(0, 12), row.dialect));
       if (failed.length > 12) box.append(fold(`${failed.length - 12} more failed tests`, () => testList(failed.slice(12), row.dialect), "passed"));
     }
@@ -364,12 +364,12 @@
     if (passed.length) box.append(fold(`${passed.length} passed`, () => make("ul", {}, passed.map((test) => make("li", {}, test.name + timing(test)))), "passed"));
     const strict = (run.strict || []).filter((test) => test.kind);
     if (strict.length) {
-      box.append(make("h4", {}, "Failed in the strict reading alone"));
+      box.append(make("h3", {}, "Failed in the strict reading alone"));
       box.append(testList(strict.map((test) => [test]), row.dialect));
     }
     const elsewhere = (run.messages || []).filter((message) => !message.at);
     if (elsewhere.length) {
-      box.append(make("h4", {}, "Messages of the database"));
+      box.append(make("h3", {}, "Messages of the database"));
       box.append(make("ul", { class: "messages" }, elsewhere.map((message) => make("li", {}, make("code", {}, message.code), " ", messageText(message)))));
     }
     const candidate = run.program ? lex(run.program[0], row.dialect) : null;
@@ -452,6 +452,7 @@
   const WORD = { oracle: /[\p{L}_][\p{L}\p{N}_$#]*/uy, postgres: /[A-Za-z_\u0080-\u{10ffff}][A-Za-z0-9_$\u0080-\u{10ffff}]*/uy };
   const NUMBER = /(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?/y;
   const BLANK = /[ \t\r\n\f\v]+/y;
+  const PARAMETER = /\$\d+/y;
   const DOLLAR = /\$(?:[A-Za-z_\u0080-\u{10ffff}][A-Za-z0-9_\u0080-\u{10ffff}]*)?\$/uy;
 
   /** Pieces [class, text] of a program; joined they are the text. The bodies in dollar quotes are program text, too. */
@@ -460,9 +461,10 @@
     const length = text.length;
     let at = 0;
     let body = null;
+    let limit = length;
     const match = (pattern) => { pattern.lastIndex = at; const found = pattern.exec(text); return found ? found[0] : null; };
     const upTo = (end) => end < 0 ? length : end;
-    const add = (kind, end) => { pieces.push([kind, text.slice(at, end)]); at = end; };
+    const add = (kind, end) => { const to = Math.min(end, limit); pieces.push([kind, text.slice(at, to)]); at = to; };
     while (at < length) {
       const char = text[at];
       let found;
@@ -477,11 +479,14 @@
         } else add("s", stringEnd(text, at + found.length, dialect === "postgres" && /^e/i.test(found)));
       } else if (char === '"') { const end = text.indexOf('"', at + 1); add("", end < 0 ? length : end + 1); }
       else if (dialect === "postgres" && char === "$" && (found = match(DOLLAR))) {
-        if (body === found) { body = null; add("p", at + found.length); }
-        else if (body === null && text.indexOf(found, at + found.length) >= 0) { body = found; add("p", at + found.length); }
-        else { const end = text.indexOf(found, at + found.length); add("s", end < 0 ? length : end + found.length); }
-      } else if ((found = match(WORD[dialect]))) add(KEYWORDS.has(found.toUpperCase()) ? "k" : "w", at + found.length);
+        const end = text.indexOf(found, at + found.length);
+        if (at === limit) { body = null; limit = length; add("p", at + found.length); }
+        else if (body === null && end >= 0) { add("p", at + found.length); body = found; limit = end; }
+        else add("s", end < 0 ? length : end + found.length);
+      } else if (dialect === "postgres" && (found = match(PARAMETER))) add("p", at + found.length);
+      else if ((found = match(WORD[dialect]))) add(KEYWORDS.has(found.toUpperCase()) ? "k" : "w", at + found.length);
       else if ((found = match(NUMBER))) add("n", at + found.length);
+      else if (text.startsWith("..", at)) add("p", at + 2);
       else add("p", at + (char >= "\ud800" && char <= "\udbff" ? 2 : 1));
     }
     return pieces;
@@ -528,7 +533,7 @@
   }
 
   function pane(title, pieces, text, first, messages, none) {
-    const head = make("h4", {}, title);
+    const head = make("h3", {}, title);
     const box = make("div", { class: "pane" }, head);
     if (!pieces) {
       box.append(make("p", { class: "quiet" }, none));

@@ -1,0 +1,77 @@
+"""``plsqlbench report``: where pages and entries go, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from saved_runs import many, save_run
+
+from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.cli.report import command
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with two runs in it."""
+    monkeypatch.chdir(tmp_path)
+    save_run(tmp_path / "a", many(6, subset="spider", dialect="oracle"))
+    save_run(tmp_path / "b", many(6, "model-b", 3, subset="spider", dialect="oracle"))
+    return tmp_path
+
+
+def run(*args: str) -> Result:
+    result = CliRunner().invoke(command, args, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_the_page_of_one_run_lies_beside_its_results(folder: Path) -> None:
+    assert run("a").output.startswith("a/report.html: 6 turns of 1 run, ")
+    assert (folder / "a" / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_the_page_of_several_runs_lies_here_or_where_it_is_wanted(folder: Path) -> None:
+    assert run("a", "b/results.jsonl").output.startswith("report.html: 12 turns of 2 runs, ")
+    run("a", "b", "--out", "pages/both.html")
+    assert (folder / "pages" / "both.html").read_bytes() == (folder / "report.html").read_bytes()
+
+
+def test_entries_are_written_and_say_what_they_rest_on(folder: Path) -> None:
+    output = run(
+        "a", "b", "--leaderboard-json", "board.json", "--date", "2026-02-03", "--organization", "Us"
+    ).output
+    entries = json.loads((folder / "board.json").read_bytes())["entries"]
+    assert [(entry["method"], entry["date"], entry["organization"]) for entry in entries] == [
+        ("model-a", "2026-02-03", "Us"),
+        ("model-b", "2026-02-03", "Us"),
+    ]
+    assert "board.json: 2 leaderboard entries" in output
+    assert "note: model-b: spider rests on 6 of 970 published tasks" in output
+
+
+def test_a_baseline_is_compared_with(folder: Path) -> None:
+    run("b", "--baseline", "a")
+    page = (folder / "b" / "report.html").read_text(encoding="utf-8")
+    assert "Against the baseline" in page
+    assert "Newly broken" in page
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["nowhere"], "cannot read nowhere"),
+        (["a", "--gate", "nonsense >="], "nonsense"),
+        (["a", "--gate", "no_worse_than(baseline)"], "name one with --baseline"),
+        (["a", "--gates-file", "missing.txt"], "cannot read missing.txt"),
+    ],
+)
+def test_what_cannot_be_shown_is_one_line_and_writes_nothing(
+    folder: Path, args: list[str], words: str
+) -> None:
+    with pytest.raises(UserError, match=words.replace("(", r"\(")) as caught:
+        CliRunner().invoke(command, args, catch_exceptions=False)
+    assert "\n" not in str(caught.value)
+    assert not (folder / "a" / "report.html").exists()
