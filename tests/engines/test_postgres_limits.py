@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import signal
 import subprocess
@@ -313,6 +314,28 @@ def test_a_crash_of_the_server_is_nobodys_verdict_and_passes() -> None:
         assert only(lane.play(Play("candidate", (), (check("SELECT 7"),)))).results[0].rows == (
             (("int", "7"),),
         )
+        lane.close()
+        engine.close()
+
+
+def test_what_a_crash_may_have_undone_is_not_read() -> None:
+    """Commits are asynchronous: a copy that outlives a crash may lack what a program has committed."""
+    with EmbeddedServer.start() as server:
+        engine = PostgresEngine(server.address)
+        lane = engine.lane("gw0")
+        copies = lane._copies
+        copy = copies.make(lane._templates.get(None))
+        session = copies.login(copy, "candidate")
+        with psycopg.connect(server.address.conninfo) as other:
+            os.kill(other.info.backend_pid, signal.SIGKILL)
+            with pytest.raises(psycopg.OperationalError):
+                other.execute("SELECT pg_sleep(5)")
+            other.close()
+        with pytest.raises(InfrastructureError, match="restarted"):
+            copies.login(copy, "reference")
+        session.close()
+        played = lane.play(Play("candidate", (), (check("SELECT 7"),)))
+        assert only(played).results[0].rows == ((("int", "7"),),)
         lane.close()
         engine.close()
 

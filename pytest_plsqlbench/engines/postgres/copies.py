@@ -263,7 +263,12 @@ class Copies:
         def tick() -> str | None:
             return "disk_limit" if self._size(copy) > copy.size + self._limits.disk else None
 
-        return Session(self._admin, conninfo, tick)
+        session = Session(self._admin, conninfo, tick)
+        if not self._admin.steady() or self.outlived(copy):
+            # it may show less than what was committed in the copy before
+            session.close()
+            raise InfrastructureError("the PostgreSQL server restarted since a database was made")
+        return session
 
     def reset_role(self, side: Side) -> None:
         """Undo what a role has set for its own later sessions, and all that look."""
