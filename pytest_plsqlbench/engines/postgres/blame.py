@@ -29,6 +29,8 @@ Place = tuple[int, int, str]
 
 _CANCELLED = "57014"
 _CODES = frozenset((_CANCELLED, "53100", "53200", "58030", "57P01", "57P02", "57P03", "57P04", "57P05"))
+_OWN_TIMEOUTS = frozenset(("25P03", "25P04", "57P05"))
+"""The server's last word to a session of which only the program can have set the limit: ours are off."""
 _LIMITS = frozenset(("disk_limit", "memory_limit", UNREADABLE))
 _FULL = frozenset(("disk_limit", "53100", "58030"))
 _FILL = (
@@ -86,7 +88,7 @@ def doubts(played: Played, *, distant: bool) -> tuple[Place, ...]:
 
 def _doubt(call: CallObservation, distant: bool) -> str:  # noqa: FBT001 (private)
     if call.lost:
-        return "lost"
+        return "" if call.error is not None and call.error.code in _OWN_TIMEOUTS else "lost"
     if call.limit is not None:
         late = distant and call.limit == "time_limit" and call.error is None
         return call.limit if late or call.limit in _LIMITS else ""

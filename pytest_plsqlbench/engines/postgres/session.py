@@ -149,7 +149,7 @@ class Session:
                 else:
                     failure = Failure.read(result)
         except psycopg.OperationalError:
-            raise self._lost(failure) from None
+            raise self._lost(self._last_word(failure)) from None
         if self._broken(failure):
             raise self._lost(failure)
         if failure is not None:
@@ -191,7 +191,7 @@ class Session:
                 elif status not in _COMPLETE:
                     shown.failure = Failure.read(result)
         except psycopg.OperationalError:
-            raise self._lost(shown.failure) from None
+            raise self._lost(self._last_word(shown.failure)) from None
         if self._broken(shown.failure):
             raise self._lost(shown.failure)
         if reader.setting_bound:
@@ -256,6 +256,19 @@ class Session:
     def _killed(self, limit: str) -> SessionGoneError:
         self.kill()
         return SessionGoneError(limit)
+
+    def _last_word(self, failure: Failure | None) -> Failure | None:
+        """What the server said before it closed a connection that was found closed."""
+        if failure is not None and failure.fatal:
+            return failure
+        try:
+            result = self._connection.get_result()
+        except psycopg.Error:
+            return failure
+        if result is None or result.status in _COMPLETE or result.status in _ROWS:
+            return failure
+        said = Failure.read(result)
+        return said if said.fatal else failure
 
     def _lost(self, failure: Failure | None) -> SessionGoneError:
         # a session that was ended alone is told so; without that word the server may just be failing

@@ -34,6 +34,7 @@ _BEHAVIOUR = {
     "lock_timeout": "0",
     "statement_timeout": "0",
     "idle_in_transaction_session_timeout": "0",
+    "idle_session_timeout": "0",
     "client_connection_check_interval": "0",
 }
 
