@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from pytest_plsqlbench.cli.merge import command as merge
 
-TIMES = ("elapsed_ms",)
+TIMES = ("elapsed_ms", "reference_ms")
 Row = dict[str, Any]
 Key = tuple[str, int, int]
 
