@@ -226,12 +226,16 @@ class Copies:
         """Whether rolled-back work has left so much in the files that plans could change."""
         return self._size(copy) > copy.size + _MOST_BLOAT
 
-    def drop(self, copy: Copy) -> None:
-        """Close the sessions of a copy and drop it."""
+    def leave(self, copy: Copy) -> None:
+        """Close all connections to a copy."""
         self._dismiss(copy)
         for session in copy.sessions.values():
             session.close()
         copy.sessions.clear()
+
+    def drop(self, copy: Copy) -> None:
+        """Close the sessions of a copy and drop it."""
+        self.leave(copy)
         try:
             self._admin.execute(f"DROP DATABASE IF EXISTS {quoted(copy.name)} WITH (FORCE)")
         except psycopg.errors.ObjectInUse:

@@ -169,6 +169,8 @@ class PostgresLane:
 
     def close(self) -> None:
         """Drop what the lane created; where the server is gone, its owner sweeps the rest."""
+        for copy in self._kept.values():  # all connections first: the first drop may find the server gone
+            self._copies.leave(copy)
         with contextlib.suppress(InfrastructureError):
             while self._kept:
                 self._copies.drop(self._kept.popitem()[1])
