@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.bench.compare import Comparison
     from pytest_plsqlbench.bench.summary import Summary
     from pytest_plsqlbench.bench.verdict import GateVerdict
-    from pytest_plsqlbench.options import Settings
+    from pytest_plsqlbench.settings import Settings
 
 
 def tell_ci(

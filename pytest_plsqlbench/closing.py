@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from pytest_plsqlbench.bench.assessment import Assessment
     from pytest_plsqlbench.bench.summary import Summary
-    from pytest_plsqlbench.options import Settings
     from pytest_plsqlbench.reporting.earlier import EarlierResults
+    from pytest_plsqlbench.settings import Settings
 
 
 class Closing:

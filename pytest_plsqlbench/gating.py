@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.bench.assessment import Assessment
     from pytest_plsqlbench.bench.result import TurnResult
     from pytest_plsqlbench.items import TurnItem
-    from pytest_plsqlbench.options import Settings
     from pytest_plsqlbench.servers.address import ServerAddress
+    from pytest_plsqlbench.settings import Settings
 
 WAY = "--plsql-baseline-common"
 DECIDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)

@@ -13,12 +13,12 @@ from pytest_plsqlbench.servers.unavailable import ServerUnavailableError
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.bench.dialect import Dialect
-    from pytest_plsqlbench.options import Settings
     from pytest_plsqlbench.selection import Selection
     from pytest_plsqlbench.servers.address import ServerAddress
     from pytest_plsqlbench.servers.daemon import Notify, Pull
     from pytest_plsqlbench.servers.oracle import Resolved
     from pytest_plsqlbench.servers.started import StartedServer
+    from pytest_plsqlbench.settings import Settings
 
 
 class Hosts:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import tempfile
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
-from pytest_plsqlbench.bench.dialect import Dialect
+from pytest_plsqlbench.given import (
+    Given,
+    read_baseline,
+    read_dialects,
+    read_gates,
+    read_limits,
+    read_predictions,
+    read_quarantine,
+    read_repeat,
+    read_report,
+    read_seconds,
+    read_shard,
+    read_switch,
+    usage_error,
+)
+from pytest_plsqlbench.settings import Settings
 
 if TYPE_CHECKING:
     import pytest
-
-
-GOLD = "gold"
-"""The word that stands for the references played as predictions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,46 +182,6 @@ OPTIONS: tuple[Option, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Everything a run was asked for."""
-
-    predictions: Path | None
-    """File of predictions; None: ``gold``."""
-    dialects: frozenset[Dialect] | None
-    """Variants asked for; None: decided by the predictions, or by the engines at hand."""
-    postgres: str = field(repr=False)
-    timeout: float
-    """Seconds."""
-    compare: Literal["published", "normalized"]
-    report: Path
-    extract: bool = False
-    blame: bool = False
-    postgres_image: str | None = None
-    oracle: str = field(default="auto", repr=False)
-    oracle_image: str | None = None
-    shard: tuple[int, int] | None = None
-    """The part of the turns to grade; None: all, in a run that is not divided."""
-    resume: bool = False
-    repeat: int = 1
-    """How many times each turn is played."""
-    quarantine: Path | None = None
-    """List of turns that are not to be graded."""
-    limits: dict[str, int] = field(default_factory=dict)
-    """Limits that were given, by name; for ``bench.limits.Limits``."""
-    gates: tuple[str, ...] = ()
-    baseline: Path | None = None
-    """Results, or a folder of them, to compare with."""
-    baseline_name: str = ""
-    """The baseline as the user named it."""
-    baseline_common: bool = False
-
-    @property
-    def gold(self) -> bool:
-        """Whether the references are graded instead of a file."""
-        return self.predictions is None
-
-
 def add_options(parser: pytest.Parser) -> None:
     """Register every option on the command line and in the ini file."""
     group = parser.getgroup("plsqlbench", "grading of PL/SQL and PL/pgSQL programs")
@@ -232,22 +200,6 @@ def add_options(parser: pytest.Parser) -> None:
             parser.addini(option.dest, option.help, type="linelist", default=[])
         else:
             parser.addini(option.dest, option.help, type="string", default="")
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """An option's raw value, and how it was given."""
-
-    value: str | None
-    """None: not given, and there is no default."""
-    name: str
-    """The name under which the user gave it, for messages."""
-    base: Path
-    """Folder that a relative path in it is relative to: the ini file's own, else where pytest was started."""
-
-    def path(self) -> Path:
-        """The value as a path."""
-        return self.base / Path(self.value or "").expanduser()
 
 
 def _lookup(config: pytest.Config, option: Option) -> Given:
@@ -282,124 +234,6 @@ def is_active(config: pytest.Config) -> bool:
     return _lookup(config, OPTIONS[0]).value is not None
 
 
-def _seconds(given: Given) -> float:
-    try:
-        seconds = float(given.value or "")
-    except ValueError:
-        seconds = float("nan")
-    if not 0.1 <= seconds <= 86_400:
-        raise _usage_error(f"{given.name}: {given.value!r} is not a number of seconds from 0.1 to 86400")
-    return seconds
-
-
-def _switch(given: Given) -> bool:
-    words = dict.fromkeys(("true", "1", "yes", "on"), True)
-    words |= dict.fromkeys(("false", "0", "no", "off"), False)
-    value = (given.value or "false").lower()
-    if value not in words:
-        raise _usage_error(f"{given.name}: {given.value!r} is neither true nor false")
-    return words[value]
-
-
-def _shard(given: Given) -> tuple[int, int] | None:
-    if given.value is None:
-        return None
-    from pytest_plsqlbench.bench.shard import parse_shard  # noqa: PLC0415 (this module is read in every run)
-    from pytest_plsqlbench.bench.task import UserError  # noqa: PLC0415
-
-    try:
-        shard = parse_shard(given.value, os.environ, given.name)
-    except UserError as error:
-        raise _usage_error(str(error)) from None
-    return shard.index, shard.count
-
-
-def _limits(found: list[Given]) -> dict[str, int]:
-    """Limits by name; where one is given in several places, or twice, the last one counts."""
-    if not found:
-        return {}
-    from pytest_plsqlbench.bench.limits import parse_limit  # noqa: PLC0415 (this module is read in every run)
-
-    limits: dict[str, int] = {}
-    for given in found:
-        try:
-            name, value = parse_limit(given.value or "")
-        except ValueError as error:
-            raise _usage_error(f"{given.name}: {error}") from None
-        limits[name] = value
-    return limits
-
-
-def _gates(found: list[Given]) -> tuple[str, ...]:
-    """Gates as they were written, each of them read once: a slip is named with the place it stands in."""
-    if not found:
-        return ()
-    from pytest_plsqlbench.bench.gate_text import parse_gates  # noqa: PLC0415 (see above)
-    from pytest_plsqlbench.bench.task import UserError  # noqa: PLC0415
-
-    try:
-        return tuple(gate.text for given in found for gate in parse_gates([given.value or ""], given.name))
-    except UserError as error:
-        raise _usage_error(str(error)) from None
-
-
-def _baseline(given: Given) -> Path | None:
-    if given.value is None:
-        return None
-    if not given.path().exists():
-        raise _usage_error(f"{given.name}: {given.value} does not exist")
-    return given.path()
-
-
-def _usage_error(message: str) -> Exception:
-    import pytest  # noqa: PLC0415 (this module is read by tools that never load pytest)
-
-    return pytest.UsageError(message)
-
-
-def _predictions(given: Given) -> Path | None:
-    if given.value == GOLD:
-        return None
-    path = given.path()
-    if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise _usage_error(f"{given.name}: {given.value} {what}")
-    return path
-
-
-def _repeat(given: Given) -> int:
-    value = (given.value or "").strip()
-    if not (value.isascii() and value.isdigit() and len(value) <= 3 and 1 <= int(value) <= 100):
-        raise _usage_error(f"{given.name}: {given.value!r} is not a number of plays from 1 to 100")
-    return int(value)
-
-
-def _quarantine(given: Given) -> Path | None:
-    if given.value is None:
-        return None
-    if not given.path().is_file():
-        what = "is a folder, not a file" if given.path().is_dir() else "does not exist"
-        raise _usage_error(f"{given.name}: {given.value} {what}")
-    return given.path()
-
-
-def _report(given: Given) -> Path:
-    """The report folder; that it can be written is checked before anything runs, not after."""
-    path = given.path()
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            pass
-    except OSError as error:
-        raise _usage_error(f"{given.name}: {given.value} cannot be written: {error.strerror}") from None
-    finally:
-        for folder in missing:  # made again with the first result
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-    return path
-
-
 def read_settings(config: pytest.Config) -> Settings:
     """Read all options once.
 
@@ -414,32 +248,26 @@ def read_settings(config: pytest.Config) -> Settings:
         value = given[option.name].value
         if value is not None and option.choices and value not in option.choices:
             choices = ", ".join(option.choices)
-            raise _usage_error(f"{given[option.name].name}: {value!r} is not one of {choices}")
+            raise usage_error(f"{given[option.name].name}: {value!r} is not one of {choices}")
     return Settings(
-        predictions=_predictions(given["predictions"]),
-        dialects=_dialects(given["dialect"].value),
+        predictions=read_predictions(given["predictions"]),
+        dialects=read_dialects(given["dialect"].value),
         postgres=given["postgres"].value or "embedded",
-        timeout=_seconds(given["timeout"]),
+        timeout=read_seconds(given["timeout"]),
         compare=cast("Literal['published', 'normalized']", given["compare"].value),
-        report=_report(given["report"]),
-        extract=_switch(given["extract"]),
-        blame=_switch(given["blame"]),
+        report=read_report(given["report"]),
+        extract=read_switch(given["extract"]),
+        blame=read_switch(given["blame"]),
         postgres_image=given["postgres-image"].value or None,
         oracle=given["oracle"].value or "auto",
         oracle_image=given["oracle-image"].value or None,
-        shard=_shard(given["shard"]),
-        resume=_switch(given["resume"]),
-        repeat=_repeat(given["repeat"]),
-        quarantine=_quarantine(given["quarantine"]),
-        limits=_limits(repeated["limit"]),
-        gates=_gates(repeated["gate"]),
-        baseline=_baseline(given["baseline"]),
+        shard=read_shard(given["shard"]),
+        resume=read_switch(given["resume"]),
+        repeat=read_repeat(given["repeat"]),
+        quarantine=read_quarantine(given["quarantine"]),
+        limits=read_limits(repeated["limit"]),
+        gates=read_gates(repeated["gate"]),
+        baseline=read_baseline(given["baseline"]),
         baseline_name=given["baseline"].value or "",
-        baseline_common=_switch(given["baseline-common"]),
+        baseline_common=read_switch(given["baseline-common"]),
     )
-
-
-def _dialects(value: str | None) -> frozenset[Dialect] | None:
-    if value is None:
-        return None
-    return frozenset(("oracle", "postgres")) if value == "all" else frozenset((cast("Dialect", value),))

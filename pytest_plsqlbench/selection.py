@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.bench.task import Dialect, Task, Turn
     from pytest_plsqlbench.datasets.dataset import Dataset
     from pytest_plsqlbench.datasets.predictions import PredictionSet
-    from pytest_plsqlbench.options import Settings
+    from pytest_plsqlbench.settings import Settings
 
 
 class Selection:

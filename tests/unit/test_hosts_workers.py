@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_plsqlbench import hosts, options, plugin
-from pytest_plsqlbench.options import Settings
 from pytest_plsqlbench.servers import daemon
+from pytest_plsqlbench.settings import Settings
 
 SERVER = "oracle://system:secret@localhost:1521/FREEPDB1"
 
