@@ -349,6 +349,7 @@ def test_a_server_that_is_gone_is_an_infrastructure_error() -> None:
     for _ in range(2):
         with pytest.raises(InfrastructureError, match="server"):
             lane.play(Play("candidate", ("SELECT 1",), ()))
+    lane.close()
     engine.close()
     with pytest.raises(InfrastructureError, match="cannot be reached"):
         PostgresEngine(server.address).lane("gw1")
