@@ -13,7 +13,7 @@ import click
     "--out",
     required=True,
     metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path),
     help="Where results.jsonl, summary.json and run.json of the whole run go.",
 )
 def command(parts: tuple[Path, ...], out: Path) -> None:
@@ -21,7 +21,8 @@ def command(parts: tuple[Path, ...], out: Path) -> None:
 
     Each argument is the report folder of a part (or its results.jsonl), or a folder with such folders below.
     """
-    from pytest_plsqlbench.reporting.merge import find_parts, merge  # noqa: PLC0415 (not for --help)
+    from pytest_plsqlbench.reporting.merge import merge  # noqa: PLC0415 (not for --help)
+    from pytest_plsqlbench.reporting.parts import find_parts  # noqa: PLC0415
     from pytest_plsqlbench.reporting.stepsummary import append_step_summary, step_summary  # noqa: PLC0415
     from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title  # noqa: PLC0415
 

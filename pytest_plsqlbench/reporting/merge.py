@@ -18,7 +18,7 @@ from pytest_plsqlbench.reporting.summary import write_summary
 from pytest_plsqlbench.reporting.texts import TEXTS_FILE, encode_texts, read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pytest_plsqlbench.bench.result import TurnResult
@@ -37,47 +37,17 @@ class Part:
         return f"shard {self.described.shard} ({self.folder})"
 
 
-def find_parts(paths: Iterable[Path], out: Path) -> list[Path]:
-    """The folders that hold parts: those named, and those below a named folder that is none itself.
-
-    Args:
-        paths: folders, or the ``results.jsonl`` or ``run.json`` in them.
-        out: where the joined run goes; a joined run that lies there already is no part.
-
-    Raises:
-        UserError: a path is not there or holds no part; or ``out`` is a part.
-    """
-    found: dict[Path, Path] = {}
-    for path in paths:
-        for folder in _parts_at(path, out):
-            found.setdefault(folder.resolve(), folder)
-    if out.resolve() in found:
-        raise UserError(f"--out {out} is one of the parts: it would be overwritten; name another folder")
-    return list(found.values())
-
-
-def _parts_at(path: Path, out: Path) -> list[Path]:
-    if path.is_file():
-        if path.name not in {RESULTS_FILE, RUN_FILE}:
-            raise UserError(f"{path} is neither a folder nor a {RESULTS_FILE}")
-        path = path.parent
-    if not path.is_dir():
-        raise UserError(f"{path} does not exist")
-    if (path / RUN_FILE).is_file() or (path / RESULTS_FILE).is_file():
-        return [path]
-    below = sorted({file.parent for name in (RUN_FILE, RESULTS_FILE) for file in path.rglob(name)})
-    below = [folder for folder in below if folder.resolve() != out.resolve()]
-    if not below:
-        raise UserError(f"no {RUN_FILE} in {path} or below: it holds no part of a run")
-    return below
-
-
 def read_part(folder: Path) -> Part:
     """Read a part.
 
     Raises:
         UserError: a file is missing or is not what a run writes.
     """
+    if not (folder / RUN_FILE).exists():
+        raise UserError(
+            f"{folder} has no {RUN_FILE}: its run had no --plsql-shard, or not all files were copied;"
+            " only the parts of a divided run can be joined"
+        )
     described = read_run(folder)
     if not described.turns and not (folder / RESULTS_FILE).exists():
         return Part(folder, described, ())  # more shards than tasks
@@ -117,6 +87,9 @@ def _check_shards(parts: Sequence[Part]) -> None:
     seen: dict[int, Part] = {}
     for part in parts:
         if part.described.shard.count != count:
+            whole = next((one for one in (first, part) if one.described.shard.count == 1), None)
+            if whole is not None:
+                raise UserError(f"{whole.folder} holds the whole run, not a part of it: leave it out")
             raise UserError(f"{part} and {first} are of different divisions of the run: take one of them")
         other = seen.setdefault(part.described.shard.index, part)
         if other is not part:
@@ -144,7 +117,7 @@ def _check_complete(part: Part) -> None:
     missing = sorted(expected - found.keys())
     if missing:
         raise UserError(
-            f"{part} is incomplete: {len(missing)} of its {len(expected)} turns have no result,"
+            f"{part} is incomplete: {_turns(len(missing))} of {len(expected)} without a result,"
             f" the first is {_turn(missing[0])}; run it again with --plsql-shard={part.described.shard}"
         )
     comparators = {result.comparator for result in part.results} - {part.described.run.comparator}
@@ -164,7 +137,7 @@ def _check_whole(parts: Sequence[Part]) -> None:
     run = parts[0].described.run
     if len(keys) != run.turns or turns_digest(keys) != run.turns_sha256:
         raise UserError(
-            f"the shards together have {len(keys)} turns, which are not the {run.turns} of the whole run:"
+            f"the shards together have {_turns(len(keys))}, which are not the {run.turns} of the whole run:"
             " they were not divided by the same version"
         )
 
@@ -232,9 +205,13 @@ def _turn(key: TurnKey) -> str:
     return f"{key.subset} task {key.task!r} ({key.dialect}), turn {key.turn}{sample}"
 
 
+def _turns(count: int) -> str:
+    return f"{count} turn{'s' * (count != 1)}"
+
+
 def _short(value: object) -> str:
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-__all__ = ["Part", "check_parts", "find_parts", "merge", "read_part"]
+__all__ = ["Part", "check_parts", "merge", "read_part"]

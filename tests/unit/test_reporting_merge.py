@@ -18,7 +18,8 @@ from pytest_plsqlbench.bench.shard import Shard, TurnKey, key_of
 from pytest_plsqlbench.bench.task import Dialect, Source, Task, Turn, UserError
 from pytest_plsqlbench.bench.task import Test as BenchTest
 from pytest_plsqlbench.cli.merge import command
-from pytest_plsqlbench.reporting.merge import find_parts, merge
+from pytest_plsqlbench.reporting.merge import merge
+from pytest_plsqlbench.reporting.parts import find_parts
 from pytest_plsqlbench.reporting.runfile import read_run, start_part, write_run
 from pytest_plsqlbench.reporting.store import ResultStore, encode_results
 from pytest_plsqlbench.reporting.summary import write_summary
@@ -289,7 +290,7 @@ def test_unfinished_part(parts: Callable[[int], list[Path]], tmp_path: Path) -> 
     text = (folders[1] / "results.jsonl").read_bytes().splitlines(keepends=True)
     (folders[1] / "results.jsonl").write_bytes(b"".join(text[:-2]) + text[-2][:40])  # killed while it wrote
     message = refused(folders, tmp_path / "out")
-    assert f"shard 2/2 ({folders[1]}) is incomplete: 2 of its {len(text)} turns have no result" in message
+    assert f"shard 2/2 ({folders[1]}) is incomplete: 2 turns of {len(text)} without a result" in message
     assert message.endswith("run it again with --plsql-shard=2/2")
 
 
@@ -403,12 +404,62 @@ def test_parts_below_a_folder_are_found_and_an_earlier_merge_there_is_not_one(
     assert (out / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
 
 
-def test_out_must_not_be_a_part(parts: Callable[[int], list[Path]], tmp_path: Path) -> None:
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("named", "out", "message"),
+    [
+        (["1", "2"], "1", "holds shard 1/2 of a run: it would be overwritten"),
+        (["."], "1", "holds shard 1/2 of a run: it would be overwritten"),
+        (["."], ".", "holds the part"),
+        (["1", "2"], ".", "holds the part"),
+        (["."], "..", "holds the part"),
+        (["1/run.json", "2/results.jsonl"], "2/../.", "holds the part"),
+    ],
+)
+def test_a_merge_never_harms_a_part(
+    named: list[str], out: str, message: str, parts: Callable[[int], list[Path]], tmp_path: Path
+) -> None:
+    parts(2)
+    folder = tmp_path / "parts"
+    before = contents(tmp_path)
+    with pytest.raises(UserError, match=message):
+        find_parts([folder / name for name in named], folder / out)
+    assert contents(tmp_path) == before
+
+
+def test_a_part_of_another_run_is_not_overwritten(parts: Callable[[int], list[Path]], tmp_path: Path) -> None:
     folders = parts(2)
-    before = (folders[0] / "run.json").read_bytes()
+    strange = write_part(tmp_path / "strange", Shard(3, 4))
+    with pytest.raises(UserError, match="strange holds shard 3/4 of a run: it would be overwritten"):
+        find_parts(folders, strange)
+
+
+def test_out_must_not_be_the_only_part(parts: Callable[[int], list[Path]]) -> None:
+    [folder] = parts(1)  # as --plsql-shard=1/1 leaves it, or an earlier merge
     with pytest.raises(UserError, match="is one of the parts: it would be overwritten"):
-        find_parts(folders, folders[0])
-    assert (folders[0] / "run.json").read_bytes() == before
+        find_parts([folder], folder)
+
+
+@pytest.mark.parametrize("name", ["run.json", "results.jsonl"])
+def test_a_folder_that_is_a_part_and_holds_parts_is_refused(
+    name: str, parts: Callable[[int], list[Path]], tmp_path: Path, whole: Path
+) -> None:
+    folders = parts(2)
+    (tmp_path / "parts" / name).write_bytes((whole / name).read_bytes())
+    message = refused([tmp_path / "parts"], tmp_path / "out")
+    assert f"{tmp_path / 'parts'} holds results of its own ({name}) and others below" in message
+    assert f"({folders[0]} and 1 more)" in message
+
+
+def test_a_joined_run_among_the_parts_is_named(parts: Callable[[int], list[Path]], tmp_path: Path) -> None:
+    folders = parts(2)
+    joined = tmp_path / "parts" / "joined"
+    merge(folders, joined)
+    message = refused([tmp_path / "parts"], tmp_path / "out")
+    assert message == f"{joined} holds the whole run, not a part of it: leave it out"
 
 
 def test_results_without_a_description_are_refused(
@@ -416,16 +467,18 @@ def test_results_without_a_description_are_refused(
 ) -> None:
     folders = parts(2)
     (folders[0] / "run.json").unlink()
-    assert "run.json: No such file or directory" in refused([tmp_path / "parts"], tmp_path / "out")
+    message = refused([tmp_path / "parts"], tmp_path / "out")
+    assert message.startswith(f"{folders[0]} has no run.json: its run had no --plsql-shard")
 
 
 def test_paths_that_hold_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    (tmp_path / "other.txt").touch()
+    (tmp_path / "summary.json").touch()
     out = tmp_path / "out"
     assert "does not exist" in refused([tmp_path / "absent"], out)
+    assert "give the pattern without quotes" in refused([tmp_path / "parts" / "*"], out)
     assert "it holds no part of a run" in refused([tmp_path / "empty"], out)
-    assert "is neither a folder nor a results.jsonl" in refused([tmp_path / "other.txt"], out)
+    assert "is neither a folder nor a results.jsonl or run.json" in refused([tmp_path / "summary.json"], out)
 
 
 # -- the command ---------------------------------------------------------------------------------------------
@@ -449,6 +502,14 @@ def test_command_ends_with_one_line_on_a_fault(parts: Callable[[int], list[Path]
     result = call(str(folders[0]), "--out", str(tmp_path / "out"))
     assert isinstance(result.exception, UserError)  # main() turns it into a line and exit code 2
     assert not (tmp_path / "out").exists()
+
+
+def test_out_that_is_a_file_is_one_line(parts: Callable[[int], list[Path]], tmp_path: Path) -> None:
+    parts(2)
+    (tmp_path / "out").touch()
+    result = call(str(tmp_path / "parts"), "--out", str(tmp_path / "out"))
+    assert isinstance(result.exception, UserError)
+    assert str(result.exception) == f"--out {tmp_path / 'out'} is a file: name a folder"
 
 
 # -- digests -------------------------------------------------------------------------------------------------
