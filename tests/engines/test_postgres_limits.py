@@ -19,7 +19,7 @@ from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.limits import BOUNDS
 from pytest_plsqlbench.bench.observation import CallObservation
 from pytest_plsqlbench.bench.task import Comparison, Test
-from pytest_plsqlbench.engines.postgres import PostgresEngine
+from pytest_plsqlbench.engines.postgres import PostgresEngine, admin
 from pytest_plsqlbench.engines.protocol import InfrastructureError, Limits, Play, Played
 from pytest_plsqlbench.servers.embedded import EmbeddedServer
 
@@ -331,7 +331,7 @@ def test_what_a_crash_may_have_undone_is_not_read() -> None:
             with pytest.raises(psycopg.OperationalError):
                 other.execute("SELECT pg_sleep(5)")
             other.close()
-        with pytest.raises(InfrastructureError, match="restarted"):
+        with pytest.raises(InfrastructureError):  # at whichever moment of the restart
             copies.login(copy, "reference")
         session.close()
         played = lane.play(Play("candidate", (), (check("SELECT 7"),)))
@@ -340,7 +340,8 @@ def test_what_a_crash_may_have_undone_is_not_read() -> None:
         engine.close()
 
 
-def test_a_server_that_is_gone_is_an_infrastructure_error() -> None:
+def test_a_server_that_is_gone_is_an_infrastructure_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin, "_RESTART_SECONDS", 0.5)
     server = EmbeddedServer.start()
     engine = PostgresEngine(server.address)
     lane = engine.lane("gw0")
