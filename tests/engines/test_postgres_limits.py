@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -295,6 +297,48 @@ def test_a_session_that_a_program_ends_each_time_is_the_programs_doing(play: Pla
     assert lost.error is not None
     assert lost.error.code == "25P04"
     assert played.tests[1].calls[0].results[0].rows == ((("int", "1"),),)
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_program_that_claims_a_disturbance_elsewhere_each_time_does_not_escape(play: Player) -> None:
+    program = """CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+      IF random() < 0.5 THEN RAISE EXCEPTION 'shutting down' USING ERRCODE = '57P01'; END IF;
+      RETURN 1; END $$"""
+    played = play(program, tests=(check("SELECT f()"),) * 20, limits=Limits(time=20))
+    claimed = [only.error for seen in played.tests if (only := seen.calls[0]).error is not None]
+    assert claimed
+    assert {error.code for error in claimed} == {"57P01"}
+
+
+@pytest.mark.usefixtures("healthy")
+def test_who_disturbs_plays_of_nothing_too_is_not_the_program(play: Player, server: EmbeddedServer) -> None:
+    with _Killer(server), pytest.raises(InfrastructureError, match="plays of nothing"):
+        play(tests=(check("SELECT pg_sleep(0.2)"),) * 6, limits=Limits(time=20))
+
+
+class _Killer:
+    """Ends a graded session every now and then, at another place each time."""
+
+    def __init__(self, server: EmbeddedServer) -> None:
+        self._server = server
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._work)
+
+    def _work(self) -> None:
+        pauses = random.Random(1)
+        with psycopg.connect(self._server.address.conninfo, autocommit=True) as connection:
+            while not self._over.wait(pauses.uniform(0.25, 0.9)):
+                connection.execute(
+                    "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%'"
+                    " AND pid <> pg_backend_pid() AND state = 'active'"
+                )
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
 
 
 def test_a_crash_of_the_server_is_nobodys_verdict_and_passes() -> None:

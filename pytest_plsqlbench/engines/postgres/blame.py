@@ -3,24 +3,29 @@
 What a graded session shows is never evidence, since its program is hostile and knows all error codes. An
 administrator's connection is: one that was open before must go on answering, and the server must say itself
 what a session that does not answer is doing. What another one could have done as well (a session ended or a
-statement cancelled from outside, a full disk) is played again: a program does it again at the same place.
+statement cancelled from outside, a full disk) is played again: a program does it again at the same place, or
+it does it again and again while plays of nothing beside it meet no harm.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import psycopg
 
+from pytest_plsqlbench.bench.task import Comparison, Test
 from pytest_plsqlbench.engines.protocol import InfrastructureError
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.bench.observation import CallObservation
     from pytest_plsqlbench.engines.postgres.admin import Admin
-    from pytest_plsqlbench.engines.protocol import Played
+    from pytest_plsqlbench.engines.protocol import Play, Played
 
 MOST_PLAYS = 4
-"""A play that shows something doubtful elsewhere each time was disturbed each time."""
+"""Of a program that shows something doubtful elsewhere each time; then as many of nothing, to compare."""
+_LONGEST_WAIT = 3.0
+"""Seconds that a play of nothing takes at most."""
 UNREADABLE = "state_unreadable"
 """In place of a limit: the program keeps others from seeing what it did."""
 
@@ -84,6 +89,20 @@ def doubts(played: Played, *, distant: bool) -> tuple[Place, ...]:
         if (what := _doubt(call, distant))
     ]
     return tuple(found)
+
+
+def waiting_play(play: Play, played: Played) -> Play:
+    """A play that does nothing for as long as a program's play took: who disturbs one disturbs the other.
+
+    Args:
+        play: the program's.
+        played: what was observed of it.
+    """
+    seconds = min(_LONGEST_WAIT, sum(seen.elapsed_ms for seen in played.tests) / 1000)
+    tests = len(play.tests) or 1
+    call = f"SELECT pg_catalog.pg_sleep({seconds / tests:.3f})"
+    nothing = Test(name="nothing", calls=(call,), compare=(Comparison("value"),))
+    return replace(play, programs=(), tests=(nothing,) * tests, time_limits=None, strict=False)
 
 
 def _doubt(call: CallObservation, distant: bool) -> str:  # noqa: FBT001 (private)

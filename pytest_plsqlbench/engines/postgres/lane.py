@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_plsqlbench.engines.postgres.blame import MOST_PLAYS, doubts, room_left
+from pytest_plsqlbench.engines.postgres.blame import MOST_PLAYS, doubts, room_left, waiting_play
 from pytest_plsqlbench.engines.postgres.copies import Copies, Copy
 from pytest_plsqlbench.engines.postgres.isolated import IsolatedPlay
 from pytest_plsqlbench.engines.postgres.rollback import RollbackPlay
@@ -62,7 +62,11 @@ class PostgresLane:
         return replace(played, flags=(*played.flags, REBUILT)) if stained else played
 
     def _play_surely(self, play: Play) -> tuple[Played, bool]:
-        """As ``_play``; what another than the program could have done counts once seen twice in a row."""
+        """As ``_play``; what another than the program could have done counts once seen twice in a row.
+
+        A program that shows such a thing at another place each time is the one who does it where plays of
+        nothing beside it meet no harm.
+        """
         played, stained = self._play(play)
         places = doubts(played, distant=self._distant)
         plays = 1
@@ -70,7 +74,8 @@ class PostgresLane:
             self._discard(self._templates.get(play.database))
             room_left(self._admin, places)
             if plays >= MOST_PLAYS:
-                raise InfrastructureError(f"the program was disturbed {plays} times: {places[0][2]}")
+                self._see_undisturbed(play, played, places[0][2])
+                break
             plays += 1
             played, again = self._play(play)
             stained = stained or again
@@ -78,6 +83,17 @@ class PostgresLane:
             if places == before:
                 break
         return played, stained
+
+    def _see_undisturbed(self, play: Play, played: Played, what: str) -> None:
+        """See that plays of nothing but waiting, each as long as the program's, are not disturbed as it was.
+
+        Raises:
+            InfrastructureError: one is: what hit the program each time may have been the same.
+        """
+        waiting = waiting_play(play, played)
+        for _ in range(MOST_PLAYS):
+            if doubts(self._play(waiting)[0], distant=self._distant):
+                raise InfrastructureError(f"programs are disturbed, and so are plays of nothing: {what}")
 
     def _play(self, play: Play) -> tuple[Played, bool]:
         """What was observed, and whether the lane was made anew after it."""
