@@ -313,7 +313,7 @@ def test_a_program_that_claims_a_disturbance_elsewhere_each_time_does_not_escape
 @pytest.mark.usefixtures("healthy")
 def test_who_disturbs_plays_of_nothing_too_is_not_the_program(play: Player, server: EmbeddedServer) -> None:
     with _Killer(server), pytest.raises(InfrastructureError, match="plays of nothing"):
-        play(tests=(check("SELECT pg_sleep(0.2)"),) * 6, limits=Limits(time=20))
+        play(tests=(check("SELECT pg_sleep(0.1)"),) * 20, limits=Limits(time=20))
 
 
 class _Killer:
@@ -327,7 +327,7 @@ class _Killer:
     def _work(self) -> None:
         pauses = random.Random(1)
         with psycopg.connect(self._server.address.conninfo, autocommit=True) as connection:
-            while not self._over.wait(pauses.uniform(0.25, 0.9)):
+            while not self._over.wait(pauses.uniform(0.2, 0.5)):
                 connection.execute(
                     "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%'"
                     " AND pid <> pg_backend_pid() AND state = 'active'"
