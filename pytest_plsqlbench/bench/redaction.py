@@ -21,10 +21,13 @@ _KEYWORD = re.compile(
     rf"\b({_NAMES}['\"]?(?:\s*[=:]\s*|\s+(?=')))('(?:[^'\\]|\\.)*'|\"[^\"]*\"|[^\s'\"&,;)]+)", re.IGNORECASE
 )
 """``password=…`` in connection strings and the query of a URL, ``'password': '…'``, ``PASSWORD '…'``."""
-_URL = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s/:@?#'\"]*:)([^\s'\"]*)(@)", re.IGNORECASE)
-"""``scheme://user:…@``; to the last ``@``, since people forget to encode theirs."""
-_CLASSIC = re.compile(r"^\s*([^\s/@:]+(?:\[[^\]]*\])?/)(\"[^\"]*\"|\S+)(@\S+)\s*$")
-"""SQL*Plus' ``user/password@service``, alone in its text."""
+_URL = re.compile(
+    r"(\b[a-z][a-z0-9+.-]*://[^\s/:@?#'\"]*:)(?!password@[^@\s]*(?:\s|$))([^\s'\"]*)(@)", re.IGNORECASE
+)
+"""``scheme://user:…@``; to the last ``@``, since people forget to encode theirs. Not the word
+``password``, which stands in our own examples."""
+_CLASSIC = re.compile(r"^\s*((?:[a-z]+:)*[^\s/@:]+/)(\".*\"|.+)(@[^@]+)$", re.IGNORECASE | re.DOTALL)
+"""SQL*Plus' ``user/password@service``, alone or behind ``jdbc:oracle:thin:``; to the last ``@``."""
 _known: set[str] = set()
 
 

@@ -124,6 +124,13 @@ def _conninfo(dsn: str) -> str:
         ) from None
     for name in ("password", "sslpassword"):
         learn(str(given.get(name) or ""))
+    ports = str(given.get("port") or "").replace(",", "")
+    if (ports and not ports.isdecimal()) or any(
+        "@" in str(given.get(name, "")) for name in ("host", "dbname")
+    ):
+        raise UserError(  # the driver's own message would show what it takes for a host or port
+            "the PostgreSQL DSN cannot be read: write @ in a password as %40, / as %2F, : as %3A"
+        )
     given.setdefault("connect_timeout", str(_CONNECT_SECONDS))
     return make_conninfo("", **given)
 

@@ -32,6 +32,9 @@ FORMS = {
     "oracle url": f"oracle://system:{ENCODED}@db:1521/FREE?wallet_location=/w&wallet_password={ENCODED}",
     "classic": "system/Hush-7x@db:1521/FREE",
     "classic quoted": 'system/"Hush-7 x@y"@db:1521/FREE',
+    "classic with an at": "system/a@Hush-7x@db:1521/FREE",
+    "classic with blanks": "system/a Hush-7x@db:1521/FREE",
+    "classic behind a scheme": "jdbc:oracle:thin:system/Hush-7x@db:1521/FREE",
     "proxy": "system[app]/Hush-7x@db_high",
 }
 
