@@ -29,6 +29,8 @@ class Selection:
         """What is graded, for the report header."""
         self.at_hand: frozenset[Dialect] = frozenset(("postgres",))
         """Dialects whose engine is at hand in this run; known once its servers are."""
+        self.foreseen: frozenset[Dialect] = frozenset(DIALECTS)
+        """Dialects that tasks of this run may be in, by the files that it will collect."""
         self.unselected = 0
         """Predictions for tasks of the same suites that this run did not collect."""
         self.left_out: Counter[str] = Counter()
@@ -52,6 +54,8 @@ class Selection:
 
     def may_run(self, dialect: Dialect) -> bool:
         """Whether turns of the dialect can be among those of the run."""
+        if dialect not in self.foreseen:
+            return False
         if self._settings.dialects is not None:
             return dialect in self._settings.dialects
         rows = self._predictions or ()

@@ -18,7 +18,7 @@ from pytest_plsqlbench.bench.shard import Shard
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.closing import Closing, shown_path
 from pytest_plsqlbench.datasets.dataset import Dataset
-from pytest_plsqlbench.datasets.readers import load_file, reader_of
+from pytest_plsqlbench.datasets.readers import TASK_SUFFIXES, load_file, reader_of
 from pytest_plsqlbench.engines.protocol import EngineError
 from pytest_plsqlbench.gating import Gating
 from pytest_plsqlbench.grading.answers import extract_answers
@@ -34,6 +34,7 @@ from pytest_plsqlbench.items import (
 )
 from pytest_plsqlbench.news import news_of, send_news
 from pytest_plsqlbench.options import read_settings
+from pytest_plsqlbench.prospect import check_foreseen, dialects_ahead
 from pytest_plsqlbench.reporting.earlier import EarlierResults
 from pytest_plsqlbench.reporting.quarantine import read_quarantine
 from pytest_plsqlbench.selection import Selection
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.reporting.quarantine import Place
     from pytest_plsqlbench.servers.address import ServerAddress
     from pytest_plsqlbench.settings import Settings
-
-TASK_SUFFIXES = frozenset((".yaml", ".yml", ".jsonl"))
-"""Files that may hold tasks; one that is named on the command line and does not is an error."""
 
 
 def open_session(config: pytest.Config, handed_over: str | None) -> BenchSession:
@@ -110,7 +108,7 @@ class BenchSession:
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
         if handover is not None:
-            self.selection.at_hand = handover.at_hand
+            self.selection.at_hand, self.selection.foreseen = handover.at_hand, handover.foreseen
         if self.is_worker:
             config.pluginmanager.register(workers.Worker(config), "plsqlbench-worker")
         else:
@@ -129,6 +127,7 @@ class BenchSession:
         if self.is_worker:
             return
         try:
+            self.selection.foreseen = dialects_ahead(self.config)
             if self.config.option.collectonly:
                 self._hosts.expect(self.settings)
             else:
@@ -171,7 +170,9 @@ class BenchSession:
         return [presentable(line, keep="") for line in lines]
 
     def _handover(self) -> workers.Handover:
-        return workers.Handover(self.settings, self.addresses, self.selection.at_hand, self._no_oracle)
+        return workers.Handover(
+            self.settings, self.addresses, self.selection.at_hand, self._no_oracle, self.selection.foreseen
+        )
 
     # -- collection --------------------------------------------------------------------------------------
 
@@ -210,6 +211,9 @@ class BenchSession:
         self._check(items, lambda turns: self.selection.check(turn.task for turn in turns))
         yield
         self._check(items, self._gating.check_turns)
+        self._check(
+            items, lambda turns: check_foreseen([turn.task for turn in turns], self.selection.foreseen)
+        )
         turns = [item for item in items if isinstance(item, TurnItem)]
         if self.settings.shard is not None and self._usage_error is None:
             turns = self._divide(items, turns, Shard(*self.settings.shard))

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 from xdist.scheduler import LoadScheduling
 
-from pytest_plsqlbench.bench.dialect import Dialect
+from pytest_plsqlbench.bench.dialect import DIALECTS, Dialect
 from pytest_plsqlbench.bench.redaction import learn_from
 from pytest_plsqlbench.servers.address import ServerAddress
 from pytest_plsqlbench.settings import Settings
@@ -60,6 +60,8 @@ class Handover(msgspec.Struct, frozen=True):
     """Dialects whose turns can be played: workers choose the same turns as the controller would."""
     no_oracle: str = ""
     """Why there is no Oracle server; for results."""
+    foreseen: frozenset[Dialect] = frozenset(DIALECTS)
+    """Dialects that servers were looked for."""
 
 
 def _process_of(node: Any) -> subprocess.Popen[bytes] | None:

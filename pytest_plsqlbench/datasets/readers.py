@@ -8,13 +8,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_plsqlbench.bench.task import Task, UserError
+from pytest_plsqlbench.bench.dialect import Dialect
+from pytest_plsqlbench.bench.task import DIALECTS, Task, UserError
 from pytest_plsqlbench.datasets.dataset import Dataset, at, join
 
 _HEAD = 65_536
 """Bytes of a file that decide what it is (a published record can be tens of kilobytes long)."""
 
 _NATIVE_KEYS = re.compile(rb"^(?:\xef\xbb\xbf)?(id|subset|variants)[ \t]*:", re.MULTILINE)
+
+_ESCAPE = re.compile(rb"\\(u00|x)[0-9a-fA-F]")
+"""With which a letter of a key could be spelled otherwise."""
 
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "build", "dist", "venv"})
 
@@ -31,6 +35,8 @@ class Reader:
     """Whether a file of this beginning is of the format; looks at the text, parses nothing."""
     read: Callable[[Path, bytes | None], Dataset]
     """Reads a file. Its content is given where it is known already, None where it is not."""
+    dialects: Callable[[bytes], frozenset[Dialect]]
+    """Dialects that tasks of a file of this content may be in; parses nothing."""
 
 
 def _first_line(head: bytes) -> bytes:
@@ -94,14 +100,44 @@ def _read_mbpp(path: Path, content: bytes | None) -> Dataset:
     return read_mbpp(path)
 
 
+def _named_dialects(content: bytes) -> frozenset[Dialect]:
+    if _ESCAPE.search(content):
+        return frozenset(DIALECTS)
+    return frozenset(dialect for dialect in DIALECTS if dialect.encode() in content)
+
+
+def _all_dialects(content: bytes) -> frozenset[Dialect]:
+    del content
+    return frozenset(DIALECTS)
+
+
+def _oracle_alone(content: bytes) -> frozenset[Dialect]:
+    del content
+    return frozenset(("oracle",))
+
+
+_YAML, _JSONL = frozenset({".yaml", ".yml"}), frozenset({".jsonl"})
+TASK_SUFFIXES = _YAML | _JSONL
+"""Files that may hold tasks; one that is named on the command line and does not is an error."""
 READERS: tuple[Reader, ...] = (
-    Reader("native YAML", frozenset({".yaml", ".yml"}), _is_native_yaml, _read_yaml),
-    Reader("native JSONL", frozenset({".jsonl"}), _is_native_jsonl, _read_jsonl),
-    Reader("PLSQLBench Spider-PLSQL", frozenset({".jsonl"}), _is_spider, _read_spider),
-    Reader("PLSQLBench Spider2", frozenset({".jsonl"}), _is_spider2, _read_spider2),
-    Reader("PLSQLBench MBPP-PLSQL", frozenset({".jsonl"}), _is_mbpp, _read_mbpp),
+    Reader("native YAML", _YAML, _is_native_yaml, _read_yaml, _named_dialects),
+    Reader("native JSONL", _JSONL, _is_native_jsonl, _read_jsonl, _named_dialects),
+    Reader("PLSQLBench Spider-PLSQL", _JSONL, _is_spider, _read_spider, _all_dialects),
+    Reader("PLSQLBench Spider2", _JSONL, _is_spider2, _read_spider2, _oracle_alone),
+    Reader("PLSQLBench MBPP-PLSQL", _JSONL, _is_mbpp, _read_mbpp, _oracle_alone),
 )
 """In the order in which they are asked."""
+
+
+def dialects_in(path: Path) -> frozenset[Dialect]:
+    """Dialects that tasks of a file may be in, all where that cannot be told; the file is not parsed."""
+    reader, content = _recognise(path)
+    if reader is None:
+        return frozenset(DIALECTS)
+    try:
+        return reader.dialects(path.read_bytes() if content is None else content)
+    except OSError:
+        return frozenset(DIALECTS)
 
 
 def reader_of(path: Path) -> Reader | None:

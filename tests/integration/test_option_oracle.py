@@ -150,3 +150,19 @@ def test_the_published_release_without_a_server(
     lines = (pytester.path / "reports" / "results.jsonl").read_text().splitlines()
     found = {row["turn_id"]: row["status"] for row in map(json.loads, lines)}
     assert {found[f"MBPP/{number}"] for number in (1, 2, 3)} == {"engine_unavailable"}
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_tasks_for_oracle_alone_start_no_postgres(empty_suite: Suite, workers: str) -> None:
+    empty_suite.task(ONLY_ORACLE)
+    nowhere = "--plsql-postgres=host=/nowhere"
+    result = empty_suite.run("--plsql-predictions=gold", "--plsql-oracle=none", nowhere, "-n", workers)
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["plsqlbench: predictions gold*; no server started"])
+
+
+def test_tasks_for_postgres_alone_ask_no_oracle_server(suite: Suite) -> None:
+    dsn = f"oracle://system:{SECRET}@127.0.0.1:1/FREEPDB1"
+    result = suite.run("--plsql-predictions=gold", f"--plsql-oracle={dsn}")
+    result.assert_outcomes(passed=4)
+    assert "Oracle" not in result.stdout.str()
