@@ -107,6 +107,7 @@ class Hosts:
 
         return start_oracle(
             resolved.dsn or resolved.choice,
+            given=resolved.given,
             probe=probe_login,
             container=lambda: start_oracle_container(
                 settings.oracle_image or IMAGE, pull=pull, notify=notify

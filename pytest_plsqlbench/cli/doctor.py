@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 
@@ -10,25 +9,39 @@ import click
 
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers.address import ServerAddress
-from pytest_plsqlbench.servers.oracle import DSN_VARIABLE
-from pytest_plsqlbench.servers.oracle_login import parse_login
+from pytest_plsqlbench.servers.oracle import DSN_VARIABLE, VARIABLE, named_login, read_login
+from pytest_plsqlbench.servers.oracle_login import check_files
 
 _SIGNS = {True: "holds", False: "DOES NOT HOLD", None: "not tried"}
 
 
 @click.command("doctor", help="Check on a server of yours everything that its engine takes for granted.")
-@click.option("--oracle", "dsn", metavar="DSN", help=f"Oracle server; default: ${DSN_VARIABLE}.")
+@click.option(
+    "--oracle", "dsn", metavar="DSN", help=f"Oracle server; default: ${VARIABLE}, else ${DSN_VARIABLE}."
+)
 def command(dsn: str | None) -> None:
     """Print what holds, what does not and what follows; exit 1 where something weighty does not hold."""
-    text = dsn or os.environ.get(DSN_VARIABLE)
-    if not text:
-        raise UserError(f"name an Oracle server: plsqlbench doctor --oracle DSN, or set {DSN_VARIABLE}")
-    sys.exit(1 if _examine(oracle_address(text)) else 0)
+    named = (dsn, "--oracle") if dsn else named_login()
+    if named is None:
+        raise UserError(
+            "name an Oracle server by its login (a container is not started for this):"
+            f" plsqlbench doctor --oracle DSN, or set {VARIABLE} or {DSN_VARIABLE}"
+        )
+    sys.exit(1 if _examine(oracle_address(*named)) else 0)
 
 
-def oracle_address(dsn: str) -> ServerAddress:
-    """The address of an existing server, for a run of its own."""
-    login = parse_login(dsn)
+def oracle_address(dsn: str, given: str) -> ServerAddress:
+    """The address of an existing server, for a run of its own.
+
+    Args:
+        dsn: its login.
+        given: where that was given, for messages.
+
+    Raises:
+        UserError: it is no login, or a file that it needs is not there.
+    """
+    login = read_login(dsn, given)
+    check_files(login, given=given)
     return ServerAddress(
         dialect="oracle",
         kind="dsn",
@@ -72,6 +85,6 @@ def _examine(address: ServerAddress) -> int:
     except EngineError as error:
         raise UserError(str(error)) from None
     except DriverError as error:
-        raise UserError(f"the Oracle server was lost: {one_line(error)}") from None
+        raise UserError(f"the Oracle server {address.label} was lost: {one_line(error)}") from None
     click.echo("everything weighty holds" if not bad else f"{bad} weighty assumptions do not hold")
     return bad

@@ -10,7 +10,7 @@ import click
 
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.cli.doctor import oracle_address
-from pytest_plsqlbench.servers.oracle import DSN_VARIABLE
+from pytest_plsqlbench.servers.oracle import DSN_VARIABLE, VARIABLE, named_login
 from pytest_plsqlbench.servers.reaped import Reaped
 from pytest_plsqlbench.servers.unavailable import ServerUnavailableError
 
@@ -41,10 +41,14 @@ def command(postgres: str | None, oracle: str | None, foreign: bool, data: bool,
     if everywhere:
         named = os.environ.get(POSTGRES_VARIABLE, "").strip()
         postgres = None if named in {"", "embedded", "container"} else named
+    login = (oracle, "--oracle") if oracle not in {None, "container"} else None
     if oracle is None and (everywhere or data):
-        oracle = os.environ.get(DSN_VARIABLE, "").strip() or None
-    if data and oracle in {None, "container"}:
-        raise UserError(f"--data drops what is loaded into an Oracle server: name it, or set {DSN_VARIABLE}")
+        login = named_login()
+    if data and login is None:
+        raise UserError(
+            "--data drops what is loaded into an Oracle server that stays: name it, or set"
+            f" {VARIABLE} or {DSN_VARIABLE}"
+        )
     looks: list[Look] = []
     if everywhere or postgres == "embedded":
         looks.append(lambda: _folders(dry_run=dry_run))
@@ -53,11 +57,10 @@ def command(postgres: str | None, oracle: str | None, foreign: bool, data: bool,
     if postgres not in {None, "embedded", "container"}:
         dsn = postgres
         looks.append(lambda: _postgres(dsn, foreign=foreign, dry_run=dry_run))
-    if oracle not in {None, "container"}:
-        login = oracle
-        looks.append(lambda: _oracle(login, data=data, dry_run=dry_run))
+    if login is not None:
+        looks.append(lambda: _oracle(*login, data=data, dry_run=dry_run))
     found, errors = _look(looks)
-    _tell(found, dry_run=dry_run)
+    _tell(found, dry_run=dry_run, everywhere=not errors)
     if errors:
         for error in errors[1:]:
             click.echo(f"plsqlbench: error: {error}", err=True)
@@ -76,7 +79,7 @@ def _look(looks: list[Look]) -> tuple[Reaped, list[UserError]]:
     return found, errors
 
 
-def _tell(found: Reaped, *, dry_run: bool) -> None:
+def _tell(found: Reaped, *, dry_run: bool, everywhere: bool) -> None:
     for name in found.dropped:
         click.echo(f"{'would drop' if dry_run else 'dropped'} {name}")
     for name in found.kept:
@@ -85,7 +88,7 @@ def _tell(found: Reaped, *, dry_run: bool) -> None:
         click.echo(f"kept {name}: its run is of another machine, and may be alive (--foreign drops it)")
     for line in found.failed:
         click.echo(f"failed: {line}", err=True)
-    if found == Reaped():
+    if found == Reaped() and everywhere:  # of what could not be looked at, nothing is known
         click.echo("nothing to drop")
 
 
@@ -113,15 +116,16 @@ def _postgres(dsn: str, *, foreign: bool, dry_run: bool) -> Reaped:
     return reap(dsn, foreign=foreign, dry_run=dry_run)
 
 
-def _oracle(dsn: str, *, data: bool, dry_run: bool) -> Reaped:
+def _oracle(dsn: str, given: str, *, data: bool, dry_run: bool) -> Reaped:
     from pytest_plsqlbench.engines.oracle.engine import default_driver, login_failure, open_admin  # noqa: PLC0415
     from pytest_plsqlbench.engines.oracle.port import DriverError  # noqa: PLC0415 (heavy)
     from pytest_plsqlbench.engines.oracle.reaper import reap  # noqa: PLC0415
 
-    admin = open_admin(oracle_address(dsn), default_driver())
+    address = oracle_address(dsn, given)
+    admin = open_admin(address, default_driver())
     try:
         return reap(admin, dry_run=dry_run, data=data)
     except DriverError as error:
-        raise UserError(str(login_failure(error))) from None
+        raise UserError(str(login_failure(error, address.label))) from None
     finally:
         admin.close()

@@ -11,11 +11,14 @@ from typing import Literal, Protocol, Self
 
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers.address import ServerAddress
-from pytest_plsqlbench.servers.oracle_login import parse_login
+from pytest_plsqlbench.servers.oracle_login import LOGIN_FORM, OracleLogin, check_files, parse_login
 from pytest_plsqlbench.servers.started import StartedServer
 
 DSN_VARIABLE = "PLSQLBENCH_ORACLE_DSN"
 """Environment variable that ``auto`` looks at; the place for a login that holds a password."""
+OPTION, VARIABLE = "--plsql-oracle", "PLSQLBENCH_ORACLE"
+"""The option that names a server, and its environment variable: a word or a login."""
+_WORDS = frozenset(("auto", "container", "none", "preview"))
 Choice = Literal["container", "dsn", "none"]
 
 
@@ -42,6 +45,40 @@ class Resolved:
     choice: Choice
     reason: str
     dsn: str | None = None
+    given: str = OPTION
+    """Where the login was given, for messages."""
+
+
+def read_login(text: str, given: str) -> OracleLogin:
+    """Read a login where nothing else will do.
+
+    Args:
+        text: what the user gave.
+        given: where, for messages.
+
+    Raises:
+        UserError: it is none; no part of it is shown that may be secret.
+    """
+    if text.strip().lower() in _WORDS:
+        raise UserError(
+            f"{given}: {text.strip()!r} is a word of {OPTION}; here a login is needed: {LOGIN_FORM}"
+        )
+    try:
+        return parse_login(text)
+    except UserError as error:
+        raise UserError(f"{given}: {error}") from None
+
+
+def named_login(environment: Mapping[str, str] = os.environ) -> tuple[str, str] | None:
+    """The login that the environment names for tools, and the variable that holds it; None where none does.
+
+    ``PLSQLBENCH_ORACLE`` comes first, as in a run; a word in it (``auto``, ``container`` …) names no login.
+    """
+    for variable in (VARIABLE, DSN_VARIABLE):
+        text = environment.get(variable, "").strip()
+        if text and not (variable == VARIABLE and text.lower() in _WORDS):
+            return text, variable
+    return None
 
 
 def resolve_oracle(
@@ -68,13 +105,13 @@ def resolve_oracle(
     if spec == "auto":
         dsn = environment.get(DSN_VARIABLE, "").strip()
         if dsn:
-            parse_login(dsn)
-            return Resolved("dsn", f"from {DSN_VARIABLE}", dsn)
+            read_login(dsn, DSN_VARIABLE)
+            return Resolved("dsn", f"from {DSN_VARIABLE}", dsn, DSN_VARIABLE)
         if docker_answers is not None and docker_answers():
             return Resolved("container", "Docker answers")
         return Resolved("none", f"neither {DSN_VARIABLE} nor Docker is there")
-    if "@" in spec:
-        parse_login(spec)
+    if "@" in spec or "://" in spec:
+        read_login(spec, OPTION)
         return Resolved("dsn", "as asked for", spec)
     if spec == "preview":
         raise UserError(
@@ -121,6 +158,7 @@ def start_oracle(
     sweep: Callable[[ServerAddress], None] | None = None,
     docker_answers: Callable[[], bool] | None = None,
     environment: Mapping[str, str] = os.environ,
+    given: str = OPTION,
 ) -> StartedServer:
     """Start or reach the server that ``spec`` names, and log in once to be sure.
 
@@ -131,6 +169,7 @@ def start_oracle(
         sweep: drops what the run has left on a server that is not ours.
         docker_answers: see ``resolve_oracle``.
         environment: see ``resolve_oracle``.
+        given: where ``spec`` was given, for messages.
 
     Raises:
         UserError: the server cannot be had; one line that says why and what to do, without passwords.
@@ -144,7 +183,9 @@ def start_oracle(
         if container is None:
             raise UserError("containers cannot be started here: give the DSN of an Oracle server")
         return container()
-    login = parse_login(resolved.dsn or "")
+    given = resolved.given if resolved.given != OPTION else given
+    login = read_login(resolved.dsn or "", given)
+    check_files(login, given=given)
     run_id = secrets.token_hex(4)
     try:
         version = probe(login.conninfo, run_id)

@@ -15,7 +15,7 @@ from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers.oracle_address import fault_of, is_alias, shown_address
 
 _OPTIONS = ("config_dir", "wallet_location", "wallet_password")
-_FORM = "write oracle://user:password@host:1521/service, or user/password@host:1521/service"
+LOGIN_FORM = "write oracle://user:password@host:1521/service, or user/password@host:1521/service"
 _WALLET, _NAMES = "ewallet.pem", "tnsnames.ora"
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?://|[a-z0-9]+:|[^/@]*/[^@]*@)", re.IGNORECASE)
 """``postgresql://``, ``jdbc:oracle:thin:``, ``oracle:user/password@``: accounts of SQL*Plus hold no colon."""
@@ -73,19 +73,23 @@ def parse_login(text: str) -> OracleLogin:
     return login
 
 
-def check_files(login: OracleLogin, environment: Mapping[str, str] = os.environ) -> None:
+def check_files(
+    login: OracleLogin, environment: Mapping[str, str] = os.environ, *, given: str = "Oracle"
+) -> None:
     """Look for the files that a login needs on this machine, before the driver misses them.
 
     Args:
         login: of a server that is about to be used.
         environment: tells where ``tnsnames.ora`` is, where the login does not.
+        given: where the login was given, for messages.
 
     Raises:
         UserError: one is not there or cannot be read.
     """
     if login.wallet_location and not (Path(login.wallet_location) / _WALLET).is_file():
         raise UserError(
-            f"wallet_location: there is no {_WALLET} in {login.wallet_location}: unzip the wallet there"
+            f"{given}: wallet_location: there is no {_WALLET} in {login.wallet_location}:"
+            " unzip the wallet there"
         )
     if not is_alias(login.dsn):
         return
@@ -93,14 +97,14 @@ def check_files(login: OracleLogin, environment: Mapping[str, str] = os.environ)
     folder = login.config_dir or environment.get("TNS_ADMIN") or (f"{home}/network/admin" if home else None)
     if folder is None:
         raise UserError(
-            "the address of the Oracle login is neither host:1521/service nor a descriptor; if it is an"
+            f"{given}: the address of the login is neither host:1521/service nor a descriptor; if it is an"
             " alias, say where tnsnames.ora is: oracle://user:password@alias?config_dir=FOLDER"
         )
     names = Path(folder) / _NAMES
     try:
         names.open("rb").close()
     except OSError as error:
-        raise UserError(f"{names}: cannot be read: {error.strerror or error}") from None
+        raise UserError(f"{given}: {names} cannot be read: {error.strerror or error}") from None
 
 
 def _url(text: str) -> OracleLogin:
@@ -112,7 +116,7 @@ def _url(text: str) -> OracleLogin:
             "the Oracle login is not understood: write ? in a password as %3F, and @ behind a ? as %40"
         )
     if not (at and colon and user and password and dsn):
-        raise UserError(f"the Oracle login is incomplete: {_FORM}")
+        raise UserError(f"the Oracle login is incomplete: {LOGIN_FORM}")
     options = dict(parse_qsl(query.replace("+", "%2B"), keep_blank_values=True))
     unknown = sorted(set(options) - set(_OPTIONS))
     if unknown:  # which may be what follows an & in a password
@@ -134,7 +138,7 @@ def _url(text: str) -> OracleLogin:
 def _classic(text: str) -> OracleLogin:
     user, slash, rest = text.partition("/")
     if _SCHEME.match(text):
-        raise UserError(f"the Oracle login is not understood: it is a URL of another kind; {_FORM}")
+        raise UserError(f"the Oracle login is not understood: it is a URL of another kind; {LOGIN_FORM}")
     if _SYSDBA.search(rest):
         raise UserError(
             "the Oracle login asks for AS SYSDBA, which is not needed: name SYSTEM,"
@@ -145,5 +149,5 @@ def _classic(text: str) -> OracleLogin:
     else:
         password, at, dsn = rest.rpartition("@")
     if not (slash and at and _USER.fullmatch(user) and password and dsn):
-        raise UserError(f"the Oracle login is not understood: {_FORM}")
+        raise UserError(f"the Oracle login is not understood: {LOGIN_FORM}")
     return OracleLogin(user=user, password=password, dsn=dsn.removeprefix("//"))

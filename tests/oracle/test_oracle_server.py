@@ -444,6 +444,67 @@ def test_the_doctor_without_a_server(server: FakeOracle, monkeypatch: pytest.Mon
     assert "lost" in str(result.exception)
 
 
+VARIABLES = ("PLSQLBENCH_ORACLE", "PLSQLBENCH_ORACLE_DSN", "PLSQLBENCH_POSTGRES")
+
+
+@pytest.fixture
+def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in (*VARIABLES, "TNS_ADMIN", "ORACLE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.mark.usefixtures("_no_variables")
+@pytest.mark.parametrize(
+    ("environment", "reached"),
+    [
+        ({"PLSQLBENCH_ORACLE": "oracle://a:secret@one/s"}, "a@one/s"),
+        ({"PLSQLBENCH_ORACLE_DSN": "oracle://a:secret@two/s"}, "a@two/s"),
+        ({"PLSQLBENCH_ORACLE": "a/secret@one/s", "PLSQLBENCH_ORACLE_DSN": "a/secret@two/s"}, "a@one/s"),
+        ({"PLSQLBENCH_ORACLE": "auto", "PLSQLBENCH_ORACLE_DSN": "a/secret@two/s"}, "a@two/s"),
+    ],
+)
+def test_tools_find_the_server_where_a_run_does(
+    server: FakeOracle, environment: dict[str, str], reached: str
+) -> None:
+    """Either variable names it; errors say which server it was, and nothing of the driver's attempt."""
+    server.logins_fail = [ora(1017, "invalid credential (CONNECTION_ID=abc+/1==).")] * 2
+    for tool, options in ((doctor, []), (reap_command, ["--data"])):
+        result = CliRunner().invoke(tool, options, env=environment)
+        assert isinstance(result.exception, UserError)
+        message = str(result.exception)
+        assert message == f"the Oracle server {reached} refuses us: ORA-01017: invalid credential."
+        assert "nothing to drop" not in result.output
+
+
+@pytest.mark.usefixtures("_no_variables")
+@pytest.mark.parametrize("word", ["container", "auto", "none", "Container"])
+def test_tools_say_where_a_word_does_not_do(server: FakeOracle, word: str) -> None:
+    """A container is started by runs alone."""
+    result = CliRunner().invoke(doctor, ["--oracle", word])
+    assert str(result.exception).startswith(f"--oracle: {word!r} is a word of --plsql-oracle; here a login")
+    result = CliRunner().invoke(doctor, [], env={"PLSQLBENCH_ORACLE_DSN": word})
+    assert str(result.exception).startswith(f"PLSQLBENCH_ORACLE_DSN: {word!r} is a word of --plsql-oracle")
+    result = CliRunner().invoke(doctor, [], env={"PLSQLBENCH_ORACLE": word})
+    assert "a container is not started for this" in str(result.exception)
+    with pytest.raises(UserError, match=f"^PLSQLBENCH_ORACLE_DSN: {word!r} is a word"):
+        resolve_oracle("auto", environment={"PLSQLBENCH_ORACLE_DSN": word})
+
+
+@pytest.mark.usefixtures("_no_variables")
+def test_files_of_a_login_are_looked_for_before_the_server(server: FakeOracle, tmp_path: Path) -> None:
+    """Whoever it is that connects: a run, doctor or reap."""
+    text = f"oracle://a:secret@h/s?wallet_location={tmp_path}"
+    message = f"wallet_location: there is no ewallet.pem in {tmp_path}"
+    for tool in (doctor, reap_command):
+        result = CliRunner().invoke(tool, ["--oracle", text])
+        assert str(result.exception).startswith(f"--oracle: {message}")
+    with pytest.raises(UserError, match=f"^--plsql-oracle: {message}"):
+        start_oracle(text, probe=probe_login)
+    assert (
+        resolve_oracle("auto", environment={"PLSQLBENCH_ORACLE_DSN": text}).given == "PLSQLBENCH_ORACLE_DSN"
+    )
+
+
 # -- what a DBA reviews ----------------------------------------
 
 

@@ -121,7 +121,7 @@ def test_tnsnames_that_cannot_be_read_is_named(place: str, tmp_path: Path) -> No
     environment = {} if place == "config_dir" else {place: str(tmp_path)}
     with pytest.raises(UserError) as caught:
         check_files(login, environment)
-    assert str(caught.value) == f"{folder / 'tnsnames.ora'}: cannot be read: No such file or directory"
+    assert str(caught.value) == f"Oracle: {folder / 'tnsnames.ora'} cannot be read: No such file or directory"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tnsnames.ora").touch()
     check_files(login, environment)

@@ -43,7 +43,7 @@ class OracleEngine:
             self._limit_users()
         except DriverError as error:
             self._admin.close()
-            raise login_failure(error) from error
+            raise login_failure(error, address.label) from error
         except EngineUnavailableError:
             self._admin.close()
             raise
@@ -92,11 +92,17 @@ def open_admin(address: ServerAddress, driver: Driver) -> Admin:
     )
 
 
-def login_failure(error: DriverError) -> EngineUnavailableError | InfrastructureError:
-    """A login that failed: worth a retry, or a mistake that only the user can mend."""
+def login_failure(error: DriverError, label: str = "") -> EngineUnavailableError | InfrastructureError:
+    """A login that failed: worth a retry, or a mistake that only the user can mend.
+
+    Args:
+        error: what the driver said.
+        label: of the server, where the message stands alone.
+    """
+    server = f"the Oracle server {label}".strip()
     if is_infrastructure(error):
-        return InfrastructureError(f"the Oracle server cannot be reached: {one_line(error)}")
-    return EngineUnavailableError(f"the Oracle server refuses us: {one_line(error)}")
+        return InfrastructureError(f"{server} cannot be reached: {one_line(error)}")
+    return EngineUnavailableError(f"{server} refuses us: {one_line(error)}")
 
 
 def probe_login(conninfo: str, run_id: str, driver: Driver | None = None) -> str:

@@ -85,9 +85,14 @@ def printed_too_much(error: DriverError) -> bool:
     return error.code == 20000 and any(mark in error.message for mark in OUTPUT_FULL)
 
 
+_CONNECTION_ID = re.compile(r"\s*\(CONNECTION_ID=[^)\s]*\)")
+"""Of the driver's attempt: nobody but a listener's own log knows it."""
+
+
 def one_line(error: DriverError) -> str:
     """The error on one line, for messages of ours; where a connection fails, with the driver's reason."""
-    lines = [line.strip() for line in error.message.splitlines() if line.strip()]
+    message = _CONNECTION_ID.sub("", error.message)
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
     if error.full_code.startswith("DPY-6"):
         return " ".join(lines[:2])
     return lines[0] if lines else error.full_code or "unknown error"
