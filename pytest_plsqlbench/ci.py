@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_plsqlbench.bench.compare import Comparison
+    from pytest_plsqlbench.bench.baseline.compare import Comparison
+    from pytest_plsqlbench.bench.gates.verdict import GateVerdict
     from pytest_plsqlbench.bench.summary import Summary
-    from pytest_plsqlbench.bench.verdict import GateVerdict
     from pytest_plsqlbench.settings import Settings
 
 

@@ -18,13 +18,13 @@ from pytest_plsqlbench.reporting.quarantine import QUARANTINE_FILE, write_quaran
 from pytest_plsqlbench.reporting.repeats import repeat_lines
 from pytest_plsqlbench.reporting.store import ResultStore
 from pytest_plsqlbench.reporting.texts import TEXTS_FILE, TextStore
-from pytest_plsqlbench.sharing import RunFile
+from pytest_plsqlbench.sharing import RunFile, empty_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pytest_plsqlbench.bench.assessment import Assessment
+    from pytest_plsqlbench.bench.gates.assessment import Assessment
     from pytest_plsqlbench.bench.summary import Summary
     from pytest_plsqlbench.reporting.earlier import EarlierResults
     from pytest_plsqlbench.settings import Settings
@@ -55,6 +55,7 @@ class Closing:
         self._assessment: Assessment | None = None
         self._trouble = ""
         self._told = False
+        self._empty_part: str | None = None
 
     def keep(self, report: pytest.TestReport) -> None:
         """Keep the result that a report carries.
@@ -95,11 +96,14 @@ class Closing:
             self._earlier.forget()
 
     def finish_part(self, session: pytest.Session, part: str | None, databases: Mapping[str, str]) -> None:
-        """Complete ``run.json``; a part without turns gets its one here."""
+        """Complete ``run.json``; a part without turns gets its one here, and is no fault of anybody."""
         ended = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
         if part is not None and ended:
             self._begin()
             self._run_file.describe(part)
+            self._empty_part = empty_part(part)
+            if self._empty_part and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+                session.exitstatus = pytest.ExitCode.OK
         self._run_file.complete(databases)
 
     def finish(self, session: pytest.Session, gating: Gating, *, collected: int) -> None:
@@ -173,6 +177,8 @@ class Closing:
         """Show metrics, coverage, statuses and categories, where the files are, and what the gates say."""
         if self._trouble and not self._told:
             reporter.write_line(f"ERROR: {self._trouble}; what was written before stays", red=True)
+        if self._empty_part is not None:
+            reporter.write_line(f"part {self._empty_part} has no turns: there are fewer tasks than parts")
         if self._summary is not None:
             self._show_summary(reporter, self._summary, collected, left_out, no_oracle)
         if self._assessment is not None:

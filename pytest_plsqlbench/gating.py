@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_plsqlbench.bench.comparable import Baseline
-from pytest_plsqlbench.bench.gate_text import Gate, needs_baseline, parse_gate
+from pytest_plsqlbench.bench.baseline.comparable import Baseline
+from pytest_plsqlbench.bench.gates.text import Gate, needs_baseline, parse_gate
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.grading.grader import draft_result
 from pytest_plsqlbench.reporting.baseline import read_baseline
@@ -15,7 +15,7 @@ from pytest_plsqlbench.reporting.baseline import read_baseline
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_plsqlbench.bench.assessment import Assessment
+    from pytest_plsqlbench.bench.gates.assessment import Assessment
     from pytest_plsqlbench.bench.result import TurnResult
     from pytest_plsqlbench.items import TurnItem
     from pytest_plsqlbench.servers.address import ServerAddress
@@ -90,7 +90,7 @@ class Gating:
         """Judge the run; None where nothing was asked."""
         if not self:
             return None
-        from pytest_plsqlbench.bench.assessment import assess  # noqa: PLC0415 (imports numpy)
+        from pytest_plsqlbench.bench.gates.assessment import assess  # noqa: PLC0415 (imports numpy)
 
         pending = max(collected - len(results), 0)
         return assess(results, pending=pending, gates=self.gates, baseline=self.baseline)
@@ -105,6 +105,6 @@ def gated_exit(status: int, assessment: Assessment | None) -> int:
     """
     if assessment is None or not assessment.verdicts or status not in DECIDED:
         return status
-    from pytest_plsqlbench.bench.verdict import exit_code  # noqa: PLC0415
+    from pytest_plsqlbench.bench.gates.verdict import exit_code  # noqa: PLC0415
 
     return exit_code(assessment.verdicts)

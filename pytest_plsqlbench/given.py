@@ -87,7 +87,7 @@ def read_gates(found: list[Given]) -> tuple[str, ...]:
     """Gates as they were written, each of them read once: a slip is named with the place it stands in."""
     if not found:
         return ()
-    from pytest_plsqlbench.bench.gate_text import parse_gates  # noqa: PLC0415 (see above)
+    from pytest_plsqlbench.bench.gates.text import parse_gates  # noqa: PLC0415 (see above)
     from pytest_plsqlbench.bench.task import UserError  # noqa: PLC0415
 
     try:

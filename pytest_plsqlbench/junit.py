@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from _pytest.junitxml import LogXML
 
-    from pytest_plsqlbench.bench.verdict import GateVerdict
+    from pytest_plsqlbench.bench.gates.verdict import GateVerdict
 
 
 def add_gates(config: pytest.Config, verdicts: Iterable[GateVerdict]) -> None:

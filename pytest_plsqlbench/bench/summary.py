@@ -8,9 +8,9 @@ from typing import get_args
 
 import msgspec
 
+from pytest_plsqlbench.bench.baseline.compare import Comparison
 from pytest_plsqlbench.bench.blame import BlameCounts, count_blame
-from pytest_plsqlbench.bench.compare import Comparison
-from pytest_plsqlbench.bench.intervals import Keys, Samples, cluster_keys, mean_interval
+from pytest_plsqlbench.bench.gates.verdict import GateVerdict
 from pytest_plsqlbench.bench.metrics import (
     INCLUDED,
     InconsistentResultsError,
@@ -25,10 +25,10 @@ from pytest_plsqlbench.bench.metrics import (
     unit_samples,
 )
 from pytest_plsqlbench.bench.result import SCHEMA_VERSION, EngineInfo, Status, TurnResult
-from pytest_plsqlbench.bench.samples import k_names, k_samples
+from pytest_plsqlbench.bench.statistics.intervals import Keys, Samples, cluster_keys, mean_interval
+from pytest_plsqlbench.bench.statistics.samples import k_names, k_samples
 from pytest_plsqlbench.bench.task import Dialect
 from pytest_plsqlbench.bench.values import Reading
-from pytest_plsqlbench.bench.verdict import GateVerdict
 
 READINGS: tuple[Reading, ...] = get_args(Reading)
 STATUSES: tuple[Status, ...] = get_args(Status)

@@ -51,8 +51,8 @@ def command(
     """
     import msgspec  # noqa: PLC0415 (not for --help)
 
-    from pytest_plsqlbench.bench.assessment import assess  # noqa: PLC0415
-    from pytest_plsqlbench.bench.verdict import exit_code  # noqa: PLC0415
+    from pytest_plsqlbench.bench.gates.assessment import assess  # noqa: PLC0415
+    from pytest_plsqlbench.bench.gates.verdict import exit_code  # noqa: PLC0415
     from pytest_plsqlbench.reporting.baseline import read_baseline  # noqa: PLC0415
     from pytest_plsqlbench.reporting.gates import assessment_lines  # noqa: PLC0415
     from pytest_plsqlbench.reporting.gatexml import gates_xml  # noqa: PLC0415

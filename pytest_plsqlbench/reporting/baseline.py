@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_plsqlbench.bench.comparable import Baseline
+from pytest_plsqlbench.bench.baseline.comparable import Baseline
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.reporting.runfile import RESULTS_FILE
 from pytest_plsqlbench.reporting.store import read_results

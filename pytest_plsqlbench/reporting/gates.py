@@ -7,17 +7,17 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.difference import escape
-from pytest_plsqlbench.bench.gate_numbers import points
-from pytest_plsqlbench.bench.samples import SOLVED_AT_1
+from pytest_plsqlbench.bench.gates.numbers import points
+from pytest_plsqlbench.bench.statistics.samples import SOLVED_AT_1
 from pytest_plsqlbench.reporting.headline import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_plsqlbench.bench.assessment import Assessment
-    from pytest_plsqlbench.bench.compare import Comparison
-    from pytest_plsqlbench.bench.pairing import Difference
-    from pytest_plsqlbench.bench.verdict import Decision, GateVerdict
+    from pytest_plsqlbench.bench.baseline.compare import Comparison
+    from pytest_plsqlbench.bench.gates.assessment import Assessment
+    from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
+    from pytest_plsqlbench.bench.statistics.pairing import Difference
 
 WIDTH = 80
 WORDS: dict[Decision, str] = {

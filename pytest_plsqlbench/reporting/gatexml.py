@@ -10,7 +10,7 @@ from pytest_plsqlbench.bench.difference import escape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_plsqlbench.bench.verdict import GateVerdict
+    from pytest_plsqlbench.bench.gates.verdict import GateVerdict
 
 CLASS_NAME = "plsqlbench.gates"
 """``classname`` of the test cases, also in the XML that pytest writes."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from pytest_plsqlbench.bench.gate_text import Gate, needs_baseline, parse_gates
+from pytest_plsqlbench.bench.gates.text import Gate, needs_baseline, parse_gates
 from pytest_plsqlbench.bench.task import Source, UserError
 from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, RUN_FILE, SUMMARY_FILE, read_run
 from pytest_plsqlbench.reporting.store import read_results

@@ -15,12 +15,12 @@ from pytest_plsqlbench.reporting.markdown import code, plain, table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_plsqlbench.bench.changes import Kind
-    from pytest_plsqlbench.bench.compare import Comparison
+    from pytest_plsqlbench.bench.baseline.changes import Kind
+    from pytest_plsqlbench.bench.baseline.compare import Comparison
+    from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
     from pytest_plsqlbench.bench.metrics import MetricValue
-    from pytest_plsqlbench.bench.pairing import Difference
+    from pytest_plsqlbench.bench.statistics.pairing import Difference
     from pytest_plsqlbench.bench.summary import Summary
-    from pytest_plsqlbench.bench.verdict import Decision, GateVerdict
     from pytest_plsqlbench.reporting.headline import Headline
 
 VARIABLE = "GITHUB_STEP_SUMMARY"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pytest_plsqlbench.bench.assessment import Assessment
+    from pytest_plsqlbench.bench.gates.assessment import Assessment
     from pytest_plsqlbench.bench.result import TurnResult
     from pytest_plsqlbench.bench.summary import Summary
 

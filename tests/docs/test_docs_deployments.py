@@ -15,7 +15,7 @@ import pytest
 import yaml
 from bench_suite import DOUBLE, DOUBLE_TASK
 
-from pytest_plsqlbench.bench.gate_text import parse_gates
+from pytest_plsqlbench.bench.gates.text import parse_gates
 from pytest_plsqlbench.bench.shard import Shard, parse_shard
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -12,7 +12,7 @@ from pytest_plsqlbench.cli.gate import command
 
 CONFTEST = """
     import pytest
-    from pytest_plsqlbench.bench.verdict import GateVerdict
+    from pytest_plsqlbench.bench.gates.verdict import GateVerdict
     from pytest_plsqlbench.junit import add_gates
 
     VERDICTS = [

@@ -12,12 +12,12 @@ from bench_rows import single, talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_plsqlbench.bench.comparable import CommonPart, common_part
-from pytest_plsqlbench.bench.compare import Comparison, compare
+from pytest_plsqlbench.bench.baseline.comparable import CommonPart, common_part
+from pytest_plsqlbench.bench.baseline.compare import Comparison, compare
 from pytest_plsqlbench.bench.metrics import Unit
-from pytest_plsqlbench.bench.pairing import compare_pairs
 from pytest_plsqlbench.bench.result import EngineInfo, TurnResult
-from pytest_plsqlbench.bench.statistics import holm, mcnemar, paired_score
+from pytest_plsqlbench.bench.statistics.formulas import holm, mcnemar, paired_score
+from pytest_plsqlbench.bench.statistics.pairing import compare_pairs
 from pytest_plsqlbench.bench.task import UserError
 
 Z = 1.959963984540054

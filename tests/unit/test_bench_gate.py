@@ -12,13 +12,13 @@ from bench_rows import single, talk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_plsqlbench.bench.assessment import assess
-from pytest_plsqlbench.bench.comparable import Baseline
-from pytest_plsqlbench.bench.gate_numbers import close, percent, points, tasks_needed
-from pytest_plsqlbench.bench.gate_text import Against, Threshold, parse_gate, parse_gates
+from pytest_plsqlbench.bench.baseline.comparable import Baseline
+from pytest_plsqlbench.bench.gates.assessment import assess
+from pytest_plsqlbench.bench.gates.numbers import close, percent, points, tasks_needed
+from pytest_plsqlbench.bench.gates.text import Against, Threshold, parse_gate, parse_gates
+from pytest_plsqlbench.bench.gates.verdict import GateVerdict, exit_code
 from pytest_plsqlbench.bench.result import Status, TurnResult
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.bench.verdict import GateVerdict, exit_code
 
 
 def verdict(

@@ -11,11 +11,11 @@ from bench_rows import single
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_plsqlbench.bench.intervals import cluster_keys, mean_interval
 from pytest_plsqlbench.bench.metrics import SUITE_PASS, Unit, unit_samples
 from pytest_plsqlbench.bench.result import TurnResult
-from pytest_plsqlbench.bench.samples import k_names, k_samples
-from pytest_plsqlbench.bench.statistics import Interval, wilson
+from pytest_plsqlbench.bench.statistics.formulas import Interval, wilson
+from pytest_plsqlbench.bench.statistics.intervals import cluster_keys, mean_interval
+from pytest_plsqlbench.bench.statistics.samples import k_names, k_samples
 from pytest_plsqlbench.bench.summary import summarize
 
 Z = 1.959963984540054

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_plsqlbench.bench.resampling import Clusters, cluster, halves_interval, sign_flip
-from pytest_plsqlbench.bench.samples import all_of_k, pass_at_k
-from pytest_plsqlbench.bench.statistics import holm, mcnemar, paired_score, quantile, wilson
+from pytest_plsqlbench.bench.statistics.formulas import holm, mcnemar, paired_score, quantile, wilson
+from pytest_plsqlbench.bench.statistics.resampling import Clusters, cluster, halves_interval, sign_flip
+from pytest_plsqlbench.bench.statistics.samples import all_of_k, pass_at_k
 
 Z = 1.959963984540054
 

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from pytest_plsqlbench.bench.gate_against import decide
-from pytest_plsqlbench.bench.gate_text import Against, parse_gate
-from pytest_plsqlbench.bench.intervals import Keys
+from pytest_plsqlbench.bench.gates.against import decide
+from pytest_plsqlbench.bench.gates.text import Against, parse_gate
 from pytest_plsqlbench.bench.metrics import Unit
-from pytest_plsqlbench.bench.pairing import Difference, compare_pairs
+from pytest_plsqlbench.bench.statistics.intervals import Keys
+from pytest_plsqlbench.bench.statistics.pairing import Difference, compare_pairs
 
 RUNS = 2000
 LEVEL = 0.025

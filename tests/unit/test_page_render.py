@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from saved_runs import HOSTILE, many, missing_result, save_run, talk, turn_result, turn_text
 
+from pytest_plsqlbench.bench.gates.verdict import GateVerdict
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.bench.verdict import GateVerdict
 from pytest_plsqlbench.reporting.page.render import Judged, judge_saved, render, write_page
 from pytest_plsqlbench.reporting.page.source import distinct, read_run
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_results import result
 
-from pytest_plsqlbench.bench.comparable import common_part
-from pytest_plsqlbench.bench.compare import compare
-from pytest_plsqlbench.bench.verdict import GateVerdict
+from pytest_plsqlbench.bench.baseline.comparable import common_part
+from pytest_plsqlbench.bench.baseline.compare import compare
+from pytest_plsqlbench.bench.gates.verdict import GateVerdict
 from pytest_plsqlbench.reporting.gates import comparison_lines, gate_lines
 
 

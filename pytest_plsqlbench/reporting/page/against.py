@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from pytest_plsqlbench.bench.comparable import common_part
-from pytest_plsqlbench.bench.compare import COMPARED, compare
+from pytest_plsqlbench.bench.baseline.comparable import common_part
+from pytest_plsqlbench.bench.baseline.compare import COMPARED, compare
 from pytest_plsqlbench.bench.shard import TurnKey
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.bench.visible import visible
@@ -16,9 +16,9 @@ from pytest_plsqlbench.reporting.page.content import turn_address
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_plsqlbench.bench.changes import Change
-    from pytest_plsqlbench.bench.compare import Comparison
-    from pytest_plsqlbench.bench.pairing import Difference
+    from pytest_plsqlbench.bench.baseline.changes import Change
+    from pytest_plsqlbench.bench.baseline.compare import Comparison
+    from pytest_plsqlbench.bench.statistics.pairing import Difference
     from pytest_plsqlbench.reporting.page.source import SavedRun
 
 GROUPS = {

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from pytest_plsqlbench.bench.codes import CATEGORIES
-from pytest_plsqlbench.bench.intervals import cluster_keys, mean_interval
 from pytest_plsqlbench.bench.metrics import EPISODE_PASS, EX, INCLUDED, SUITE_PASS, Unit
+from pytest_plsqlbench.bench.statistics.intervals import cluster_keys, mean_interval
 from pytest_plsqlbench.bench.visible import visible
 
 if TYPE_CHECKING:

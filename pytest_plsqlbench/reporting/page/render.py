@@ -10,9 +10,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_plsqlbench.bench.assessment import assess
+from pytest_plsqlbench.bench.gates.assessment import assess
+from pytest_plsqlbench.bench.gates.verdict import exit_code
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.bench.verdict import exit_code
 from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.baseline import read_baseline
 from pytest_plsqlbench.reporting.headline import TITLES
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from pytest_plsqlbench.bench.compare import Comparison
+    from pytest_plsqlbench.bench.baseline.compare import Comparison
+    from pytest_plsqlbench.bench.gates.verdict import GateVerdict
     from pytest_plsqlbench.bench.result import TurnResult
     from pytest_plsqlbench.bench.summary import Summary
-    from pytest_plsqlbench.bench.verdict import GateVerdict
     from pytest_plsqlbench.reporting.page.source import SavedRun
 
 TEMPLATES = Path(__file__).parent.parent / "templates"

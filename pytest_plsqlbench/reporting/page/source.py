@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pytest_plsqlbench.bench.gates.verdict import GateVerdict
 from pytest_plsqlbench.bench.metrics import InconsistentResultsError
 from pytest_plsqlbench.bench.shard import TurnKey, key_of
 from pytest_plsqlbench.bench.summary import Summary, summarize
 from pytest_plsqlbench.bench.task import Source, UserError
-from pytest_plsqlbench.bench.verdict import GateVerdict
 from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, SUMMARY_FILE
 from pytest_plsqlbench.reporting.store import read_results

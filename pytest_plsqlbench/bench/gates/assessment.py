@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pytest_plsqlbench.bench.comparable import Baseline
-from pytest_plsqlbench.bench.compare import Comparison, compare
-from pytest_plsqlbench.bench.gate import Evidence, judge
-from pytest_plsqlbench.bench.gate_text import Against, Gate
+from pytest_plsqlbench.bench.baseline.comparable import Baseline
+from pytest_plsqlbench.bench.baseline.compare import Comparison, compare
+from pytest_plsqlbench.bench.gates.judge import Evidence, judge
+from pytest_plsqlbench.bench.gates.text import Against, Gate
+from pytest_plsqlbench.bench.gates.verdict import GateVerdict
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.bench.verdict import GateVerdict
 
 
 class Assessment(NamedTuple):

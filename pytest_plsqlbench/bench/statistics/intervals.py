@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from pytest_plsqlbench.bench.measures import ClusterBy
 from pytest_plsqlbench.bench.metrics import Unit
-from pytest_plsqlbench.bench.resampling import Clusters, cluster, halves_interval
 from pytest_plsqlbench.bench.result import TurnResult
-from pytest_plsqlbench.bench.statistics import CONFIDENCE, Interval, wilson
+from pytest_plsqlbench.bench.statistics.formulas import CONFIDENCE, Interval, wilson
+from pytest_plsqlbench.bench.statistics.measures import ClusterBy
+from pytest_plsqlbench.bench.statistics.resampling import Clusters, cluster, halves_interval
 
 Samples = Mapping[Unit, Sequence[Fraction]]
 """Values of a metric: of each task or conversation of a subset those of its samples, from 0 to 1."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_plsqlbench.bench.statistics import Interval, quantile
+from pytest_plsqlbench.bench.statistics.formulas import Interval, quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from pytest_plsqlbench.bench.metrics import INCLUDED, METRICS, Unit
 from pytest_plsqlbench.bench.result import TurnResult
-from pytest_plsqlbench.bench.samples import SOLVED, SOLVED_AT_1, k_samples
+from pytest_plsqlbench.bench.statistics.samples import SOLVED, SOLVED_AT_1, k_samples
 
 if TYPE_CHECKING:
-    from pytest_plsqlbench.bench.intervals import Keys
+    from pytest_plsqlbench.bench.statistics.intervals import Keys
 
 ClusterBy = Literal["database", "task"]
 """What is taken as independent: databases (and tasks without one), or tasks."""

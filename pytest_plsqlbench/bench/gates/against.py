@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from pytest_plsqlbench.bench.comparable import CommonPart
-from pytest_plsqlbench.bench.gate_numbers import percent, points, tasks, tasks_needed
-from pytest_plsqlbench.bench.gate_text import EACH, Against
-from pytest_plsqlbench.bench.intervals import Keys, cluster_keys, unit_means
-from pytest_plsqlbench.bench.measures import by_subset, choose, lost_units, metric_samples
+from pytest_plsqlbench.bench.baseline.comparable import CommonPart
+from pytest_plsqlbench.bench.gates.numbers import percent, points, tasks, tasks_needed
+from pytest_plsqlbench.bench.gates.text import EACH, Against
+from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
 from pytest_plsqlbench.bench.metrics import Unit, unit_samples
-from pytest_plsqlbench.bench.pairing import Difference, Pairs, compare_pairs
 from pytest_plsqlbench.bench.result import TurnResult
-from pytest_plsqlbench.bench.verdict import Decision, GateVerdict
+from pytest_plsqlbench.bench.statistics.intervals import Keys, cluster_keys, unit_means
+from pytest_plsqlbench.bench.statistics.measures import by_subset, choose, lost_units, metric_samples
+from pytest_plsqlbench.bench.statistics.pairing import Difference, Pairs, compare_pairs
 
 
 class _Subset(NamedTuple):

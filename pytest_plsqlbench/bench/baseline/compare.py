@@ -8,15 +8,15 @@ from fractions import Fraction
 
 import msgspec
 
-from pytest_plsqlbench.bench.changes import KINDS, Change, Kind, Move, changes, moves
-from pytest_plsqlbench.bench.comparable import CommonPart
-from pytest_plsqlbench.bench.intervals import Keys, cluster_keys, unit_means
-from pytest_plsqlbench.bench.measures import by_subset, metric_samples
+from pytest_plsqlbench.bench.baseline.changes import KINDS, Change, Kind, Move, changes, moves
+from pytest_plsqlbench.bench.baseline.comparable import CommonPart
 from pytest_plsqlbench.bench.metrics import METRICS, Unit, unit_samples
-from pytest_plsqlbench.bench.pairing import Difference, Pairs, compare_pairs
 from pytest_plsqlbench.bench.result import TurnResult
-from pytest_plsqlbench.bench.samples import SOLVED_AT_1
-from pytest_plsqlbench.bench.statistics import holm
+from pytest_plsqlbench.bench.statistics.formulas import holm
+from pytest_plsqlbench.bench.statistics.intervals import Keys, cluster_keys, unit_means
+from pytest_plsqlbench.bench.statistics.measures import by_subset, metric_samples
+from pytest_plsqlbench.bench.statistics.pairing import Difference, Pairs, compare_pairs
+from pytest_plsqlbench.bench.statistics.samples import SOLVED_AT_1
 
 Values = Mapping[str, dict[Unit, list[Fraction]]]
 COMPARED = (SOLVED_AT_1, *METRICS)

@@ -12,12 +12,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from pytest_plsqlbench.bench.comparable import CommonPart
-from pytest_plsqlbench.bench.gate_against import judge_against
-from pytest_plsqlbench.bench.gate_numbers import close, percent, tasks, tasks_needed
-from pytest_plsqlbench.bench.gate_text import Against, Gate, Operator, Threshold
-from pytest_plsqlbench.bench.intervals import Keys, Samples, cluster_keys, mean_interval, unit_means
-from pytest_plsqlbench.bench.measures import (
+from pytest_plsqlbench.bench.baseline.comparable import CommonPart
+from pytest_plsqlbench.bench.gates.against import judge_against
+from pytest_plsqlbench.bench.gates.numbers import close, percent, tasks, tasks_needed
+from pytest_plsqlbench.bench.gates.text import Against, Gate, Operator, Threshold
+from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
+from pytest_plsqlbench.bench.metrics import Unit, unit_samples
+from pytest_plsqlbench.bench.result import TurnResult
+from pytest_plsqlbench.bench.statistics.formulas import Interval
+from pytest_plsqlbench.bench.statistics.intervals import (
+    Keys,
+    Samples,
+    cluster_keys,
+    mean_interval,
+    unit_means,
+)
+from pytest_plsqlbench.bench.statistics.measures import (
     COUNTS,
     LOST,
     by_subset,
@@ -27,10 +37,6 @@ from pytest_plsqlbench.bench.measures import (
     metric_samples,
     ratio,
 )
-from pytest_plsqlbench.bench.metrics import Unit, unit_samples
-from pytest_plsqlbench.bench.result import TurnResult
-from pytest_plsqlbench.bench.statistics import Interval
-from pytest_plsqlbench.bench.verdict import Decision, GateVerdict
 
 _HOLDS: Mapping[Operator, Callable[[Fraction, Fraction], bool]] = {
     ">=": operator.ge,

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Literal, NamedTuple, cast, get_args
 
-from pytest_plsqlbench.bench.measures import COUNTS, FILTERS, RATIOS, ClusterBy, is_metric
 from pytest_plsqlbench.bench.metrics import METRICS
-from pytest_plsqlbench.bench.samples import SOLVED_AT_1
+from pytest_plsqlbench.bench.statistics.measures import COUNTS, FILTERS, RATIOS, ClusterBy, is_metric
+from pytest_plsqlbench.bench.statistics.samples import SOLVED_AT_1
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.bench.taxonomy import CATEGORIES, SUBCATEGORIES
 from pytest_plsqlbench.bench.values import Reading

@@ -9,10 +9,17 @@ from fractions import Fraction
 
 import msgspec
 
-from pytest_plsqlbench.bench.intervals import Keys, clusters_of, rounded
 from pytest_plsqlbench.bench.metrics import Unit, exact_mean
-from pytest_plsqlbench.bench.resampling import Clusters, halves_interval, sign_flip
-from pytest_plsqlbench.bench.statistics import CONFIDENCE, POWER, Interval, mcnemar, paired_score, quantile
+from pytest_plsqlbench.bench.statistics.formulas import (
+    CONFIDENCE,
+    POWER,
+    Interval,
+    mcnemar,
+    paired_score,
+    quantile,
+)
+from pytest_plsqlbench.bench.statistics.intervals import Keys, clusters_of, rounded
+from pytest_plsqlbench.bench.statistics.resampling import Clusters, halves_interval, sign_flip
 
 Pairs = Mapping[Unit, tuple[Fraction, Fraction]]
 """Of each task or conversation of a subset: the baseline's value and the new one."""

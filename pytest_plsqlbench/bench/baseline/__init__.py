@@ -1,0 +1,1 @@
+"""An earlier run to compare with: what both have, and what changed."""

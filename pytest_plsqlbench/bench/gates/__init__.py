@@ -1,0 +1,1 @@
+"""Gates: what a run must show, read from text and judged. See docs/gates.md."""

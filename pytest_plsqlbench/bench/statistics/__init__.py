@@ -1,0 +1,1 @@
+"""Intervals, paired differences and what they stand on. See docs/statistics.md."""
