@@ -112,3 +112,13 @@ class RunFile:
                 self._folder,
                 msgspec.structs.replace(self._part, databases=dict(sorted(databases.items()))),
             )
+
+
+def empty_part(part: str) -> str | None:
+    """Which part of a run it is, where it has no turns though the run has; None otherwise.
+
+    Args:
+        part: the content of ``run.json``.
+    """
+    described = msgspec.json.decode(part, type=RunPart)
+    return str(described.shard) if described.run.turns and not described.turns else None

@@ -85,12 +85,21 @@ def test_parts_without_turns_join_too(suite: Suite, workers: str) -> None:
     option = suite.predict(*suite.right())
     suite.run(option, "--plsql-report=whole")
     for index in (1, 2, 3):
-        suite.run(option, f"--plsql-shard={index}/3", f"--plsql-report=parts/{index}", "-n", workers)
+        result = suite.run(option, f"--plsql-shard={index}/3", f"--plsql-report=parts/{index}", "-n", workers)
+        assert result.ret == 0
+        said = f"part {index}/3 has no turns: there are fewer tasks than parts" in result.outlines
+        assert said != (suite.folder / "parts" / str(index) / "results.jsonl").exists()
     empty = [part for part in (suite.folder / "parts").iterdir() if not (part / "results.jsonl").exists()]
     assert len(empty) == 1
     done = merge(suite, "parts")
     assert done.exit_code == 0, done.output
     assert content(suite, "joined", "summary.json") == content(suite, "whole", "summary.json")
+
+
+def test_a_selection_of_nothing_is_a_fault_in_every_part(suite: Suite) -> None:
+    result = suite.run("--plsql-predictions=gold", "--plsql-shard=1/2", "-k", "no_such_task")
+    assert result.ret == 5
+    assert "has no turns" not in result.stdout.str()
 
 
 def test_a_selection_by_name_is_divided_after_it(bigger_suite: Suite) -> None:
