@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# no deadlines, how long an example takes is the machine's doing; and on CI the same examples in every run
+hypothesis.settings.register_profile(
+    "ours", deadline=None, derandomize="PLSQLBENCH_SAME_EXAMPLES" in os.environ, print_blob=True
+)
+hypothesis.settings.load_profile("ours")
 
 pytest_plugins = ("pytester",)
 
