@@ -6,6 +6,7 @@ Reference: https://docs.pytest.org/en/stable/reference/reference.html#hooks
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 
@@ -36,4 +37,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
         return None
     from pytest_plsqlbench.hosts import suitable_workers  # noqa: PLC0415 (keeps foreign runs fast)
 
-    return suitable_workers(options.read_settings(config))
+    try:
+        return suitable_workers(options.read_settings(config))
+    except KeyboardInterrupt:  # pytest itself takes it from the start of its session on
+        print("plsqlbench: interrupted while looking for an Oracle server", file=sys.stderr)  # noqa: T201
+        sys.exit(pytest.ExitCode.INTERRUPTED)

@@ -63,7 +63,7 @@ class Daemon:
 
     @classmethod
     def _connect(cls, instead: str) -> Daemon:
-        with faults(instead):
+        with faults(instead, _FIRST_CONTACT):
             try:
                 from testcontainers.core.docker_client import DockerClient  # noqa: PLC0415 (loads for 0.5 s)
             except ValueError as error:  # a malformed TC_* or TESTCONTAINERS_* variable
@@ -230,11 +230,12 @@ def host_name() -> str:
 
 
 @contextmanager
-def faults(instead: str) -> Iterator[None]:
+def faults(instead: str, seconds: int = _REQUEST) -> Iterator[None]:
     """Turn what the Docker libraries raise into one line that names the daemon.
 
     Args:
         instead: what to do without a container, for the message.
+        seconds: how long the daemon may be silent.
 
     Raises:
         ServerUnavailableError: in place of their exceptions.
@@ -257,10 +258,31 @@ def faults(instead: str) -> Iterator[None]:
             f"the Docker daemon {host_name()} refused: {one_line(error)}; mend that, or {instead}"
         ) from None
     except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+        host = host_name()
+        if _is_silence(error):
+            raise ServerUnavailableError(
+                f"the Docker daemon {host} does not answer within {seconds} s; restart it, or {instead}"
+            ) from None
+        if host.startswith("ssh://") and "paramiko" in str(error):
+            raise ServerUnavailableError(
+                f"the Docker daemon {host} cannot be reached without the package paramiko;"
+                f" install it (pip install paramiko), or {instead}"
+            ) from None
         raise ServerUnavailableError(
-            f"no Docker daemon answers at {host_name()} ({one_line(error)});"
-            f" start it, set DOCKER_HOST, or {instead}"
+            f"no Docker daemon answers at {host} ({one_line(error)}); start it, set DOCKER_HOST, or {instead}"
         ) from None
+
+
+def _is_silence(error: BaseException) -> bool:
+    """Whether the daemon took the call and said nothing, wherever in the chain that is told."""
+    from requests.exceptions import Timeout  # noqa: PLC0415
+
+    chain: list[BaseException] = []
+    reason: BaseException | None = error
+    while reason is not None and reason not in chain:
+        chain.append(reason)
+        reason = reason.__cause__ or reason.__context__
+    return any(isinstance(reason, Timeout | TimeoutError) for reason in chain)
 
 
 def one_line(error: BaseException) -> str:

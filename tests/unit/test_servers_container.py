@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import queue
+import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +17,7 @@ from typing import Any
 
 import oracledb
 import pytest
+from docker.errors import DockerException
 
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers import container as container_module
@@ -23,7 +26,7 @@ from pytest_plsqlbench.servers import daemon as daemon_module
 from pytest_plsqlbench.servers.container import ContainerServer
 from pytest_plsqlbench.servers.container_spec import ContainerSpec, Login, NotYetError, Place, new_password
 from pytest_plsqlbench.servers.container_sweep import OWNER_LABEL, sweep_at
-from pytest_plsqlbench.servers.daemon import Daemon, daemon_answers, log_tail, one_line
+from pytest_plsqlbench.servers.daemon import Daemon, daemon_answers, faults, log_tail, one_line
 from pytest_plsqlbench.servers.oracle_container import READY_LINE, OracleProbe, oracle_spec, services_of
 from pytest_plsqlbench.servers.owner import Owner
 from pytest_plsqlbench.servers.postgres_container import PostgresProbe, postgres_spec
@@ -76,6 +79,54 @@ def test_unknown_scheme_is_one_line() -> None:
         "postgres", DOCKER_HOST="tcp://127.0.0.1:9"
     )
     assert "at gopher://x (" in start("postgres", DOCKER_HOST="gopher://x")
+
+
+def _silent_daemon(monkeypatch: pytest.MonkeyPatch) -> socket.socket:
+    """A port that takes calls and never answers."""
+    silent = socket.create_server(("127.0.0.1", 0))
+    monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{silent.getsockname()[1]}")
+    return silent
+
+
+def test_a_daemon_that_hangs_is_one_line_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_plsqlbench.servers.daemon._FIRST_CONTACT", 1)
+    with _silent_daemon(monkeypatch), pytest.raises(ServerUnavailableError) as caught:
+        Daemon.connect("do without")
+    assert str(caught.value) == (
+        f"the Docker daemon {os.environ['DOCKER_HOST']} does not answer within 1 s; restart it, or do without"
+    )
+
+
+def test_a_daemon_that_hangs_can_be_interrupted_before_the_session(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    arguments = ("--plsql-predictions=gold", "--plsql-dialect=oracle", "--plsql-oracle=auto", "-n", "auto")
+    monkeypatch.delenv("PLSQLBENCH_ORACLE_DSN", raising=False)
+    monkeypatch.delenv("PYTEST_XDIST_AUTO_NUM_WORKERS", raising=False)
+    with _silent_daemon(monkeypatch) as silent:
+        asking = subprocess.Popen(
+            [sys.executable, "-m", "pytest", *arguments],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        silent.settimeout(60)
+        with silent.accept()[0]:
+            asking.send_signal(signal.SIGINT)
+            output, _ = asking.communicate(timeout=30)
+    assert output == "plsqlbench: interrupted while looking for an Oracle server\n"
+    assert asking.returncode == pytest.ExitCode.INTERRUPTED
+
+
+def test_ssh_needs_a_package_that_the_message_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "ssh://me@127.0.0.1:9")
+    said = "Install paramiko package to enable ssh:// support"  # by the SDK
+    with (
+        pytest.raises(ServerUnavailableError, match=r"pip install paramiko\), or do without$"),
+        faults("do without"),
+    ):
+        raise DockerException(said)
 
 
 @pytest.mark.parametrize("host", ["unix:///nonexistent.sock", "tcp://127.0.0.1:9"])
