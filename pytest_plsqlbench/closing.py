@@ -56,6 +56,7 @@ class Closing:
         self._trouble = ""
         self._told = False
         self._empty_part: str | None = None
+        self._nothing = False
 
     def keep(self, report: pytest.TestReport) -> None:
         """Keep the result that a report carries.
@@ -142,6 +143,10 @@ class Closing:
         broken = counts.statuses["reference_error"] and not counts.coverage.graded
         if self._settings.gold and broken and not session.exitstatus:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a self-check that checked nothing
+        whole = self._settings.shard is None and not (self._assessment and self._assessment.verdicts)
+        if whole and not counts.coverage.graded and session.exitstatus == pytest.ExitCode.OK:
+            self._nothing = True  # nothing failed, and nothing was shown either
+            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
     def _write_page(self, results: Sequence[TurnResult], summary: Summary, collected: int) -> str | None:
         """Write ``report.html``; why there is none, or None."""
@@ -188,6 +193,8 @@ class Closing:
                 reporter.write_line(line)
         if self._summary is not None:
             reporter.write_line(f"files: {self._files()}")
+        if self._nothing:
+            reporter.write_line("nothing was graded: the run ends with 5, as one without tests", yellow=True)
 
     def _files(self) -> str:
         """Which files there are, and why one is missing."""

@@ -35,6 +35,8 @@ class Selection:
         """Predictions for tasks of the same suites that this run did not collect."""
         self.left_out: Counter[str] = Counter()
         """Turns of dialects that were left out since their engine is not at hand, by dialect."""
+        self.unasked: Counter[str] = Counter()
+        """Turns of tasks that have no variant in a dialect that was asked for, by the dialect they have."""
 
     @classmethod
     def of(cls, settings: Settings) -> Selection:
@@ -92,6 +94,19 @@ class Selection:
             for dialect, task in by_dialect.items():
                 if task not in chosen and self._settings.dialects is None and dialect not in self.at_hand:
                     self.left_out[dialect] += len(task.turns)
+                elif not chosen and self._settings.dialects is not None:
+                    self.unasked[dialect] += len(task.turns)
+
+    def notes(self) -> Iterator[str]:
+        """What became of predictions and turns that are not graded, one line each."""
+        if self.unselected:
+            yield f"{self.unselected} predictions are for tasks outside this selection"
+        asked = "+".join(sorted(self._settings.dialects or ()))
+        for dialect, count in sorted(self.unasked.items()):
+            yield (
+                f"left out: {count} turn{'s' * (count != 1)} in dialect {dialect},"
+                f" whose tasks have no variant in the dialect that was asked for ({asked})"
+            )
 
     @staticmethod
     def name(task: Task, turn: Turn, sample: int) -> str:

@@ -363,11 +363,7 @@ class BenchSession:
 
     def _all_notes(self) -> list[str]:
         """What the user should know about what was read, one line each."""
-        if self.selection.unselected:
-            self._notes[f"{self.selection.unselected} predictions are for tasks outside this selection"] = (
-                None
-            )
-        return list(self._notes)
+        return list(self._notes | dict.fromkeys(self.selection.notes()))
 
     @pytest.hookimpl(wrapper=True, trylast=True)  # innermost: done before the terminal summary is asked for
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:

@@ -158,7 +158,25 @@ def test_tasks_for_oracle_alone_start_no_postgres(empty_suite: Suite, workers: s
     nowhere = "--plsql-postgres=host=/nowhere"
     result = empty_suite.run("--plsql-predictions=gold", "--plsql-oracle=none", nowhere, "-n", workers)
     result.assert_outcomes(skipped=1)
-    result.stdout.fnmatch_lines(["plsqlbench: predictions gold*; no server started"])
+    result.stdout.fnmatch_lines(
+        [
+            "plsqlbench: predictions gold*; no server started",
+            "nothing was graded: the run ends with 5, as one without tests",
+        ]
+    )
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED  # no failure, and no proof
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_tasks_without_a_variant_in_the_dialect_asked_for_are_told(empty_suite: Suite, workers: str) -> None:
+    empty_suite.task(ONLY_ORACLE)
+    result = empty_suite.run("--plsql-predictions=gold", "--plsql-dialect=postgres", "-n", workers)
+    result.stdout.fnmatch_lines(
+        [
+            "note: left out: 1 turn in dialect oracle, whose tasks have no variant in the dialect that*(postgres)"
+        ]
+    )
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def test_tasks_for_postgres_alone_ask_no_oracle_server(suite: Suite) -> None:
