@@ -190,7 +190,8 @@ def _why(prediction: Prediction, tasks: Iterable[Task]) -> str:
                 by_id.setdefault(turn.id, []).append((task, turn))
     found = by_id.get(prediction.id)
     if found is None:
-        close = difflib.get_close_matches(prediction.id, by_id, n=3, cutoff=0.75)
+        numbered = [name for name in by_id if name.rpartition("/")[2] == prediction.id]
+        close = numbered[:3] or difflib.get_close_matches(prediction.id, by_id, n=3, cutoff=0.75)
         choice = f"; did you mean {' or '.join(repr(word) for word in close)}?" if close else ""
         shown = prediction.id if len(prediction.id) <= 80 else f"{prediction.id[:80]}…"
         return f"there is no task {shown!r}{choice}"

@@ -409,13 +409,20 @@ def test_two_models_in_a_file() -> None:
         rows({"id": "a", "model": "m"}, {"id": "b"}, {"id": "c", "model": "n"})
 
 
-TASKS = [task("late-fee"), task("talk", turns=2), task("only-oracle", dialect="oracle")]
+TASKS = [
+    task("late-fee"),
+    task("talk", turns=2),
+    task("only-oracle", dialect="oracle"),
+    task("MBPP/1", dialect="oracle"),
+]
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
     [
         ({"id": "late-fees"}, "there is no task 'late-fees'; did you mean 'late-fee'?"),
+        ({"task_id": 1}, "there is no task '1'; did you mean 'MBPP/1'?"),
+        ({"task_id": "2"}, "there is no task '2'"),
         ({"id": "zzzz"}, "there is no task 'zzzz'"),
         ({"id": "talk_q03"}, "there is no task 'talk_q03'; did you mean"),
         ({"id": "talk", "turn_index": 3}, "'talk' has no turn 3: its turns are 1 to 2"),

@@ -90,6 +90,14 @@ def test_a_row_becomes_a_task(tmp_path: Path) -> None:
         ({"tests": [3]}, "tests: test 1 is not a script"),
         ({"turn_index": 1}, "conversation_id: is missing beside turn_index"),
         ({"conversation_id": "c"}, "turn_index: is missing beside conversation_id"),
+        (
+            {"instance_id": "c_q01", "conversation_id": "c", "turn_index": 2},
+            "instance_id 'c_q01' is not that of turn 2 of conversation 'c'",
+        ),
+        (
+            {"instance_id": "d_q01", "conversation_id": "c", "turn_index": 1},
+            "instance_id 'd_q01' is not that of turn 1 of conversation 'c'",
+        ),
         ({"conversation_id": 4, "turn_index": 1}, "needs a text under the key 'conversation_id'"),
         ({"conversation_id": "c", "turn_index": 0}, "turn_index: must be a whole number from 1"),
         ({"conversation_id": "c", "turn_index": True}, "turn_index: must be a whole number from 1"),

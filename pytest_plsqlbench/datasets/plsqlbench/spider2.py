@@ -7,6 +7,7 @@ show is what it shows after the reference answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ from pytest_plsqlbench.sql.units import Program, read_program
 
 _KEYS = ("instance_id", "db_id", "question", "reference_answer")
 _SINGLE, _TALK = "spider2_st", "spider2_mt"
+_TURN_ID = re.compile(r"(.+)_q([0-9]{1,4})", re.DOTALL)
+"""As the release names a turn; other ids say nothing of their turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,12 @@ def _row(record: dict[str, Any], source: Source) -> _Row:
         (conversation,) = text_fields(record, ("conversation_id",), source)
         if index is None:
             raise UserError("turn_index: is missing beside conversation_id", source)
+        told = _TURN_ID.fullmatch(identity)
+        if told and (told[1], int(told[2])) != (conversation, index):
+            raise UserError(
+                f"instance_id {identity!r} is not that of turn {index} of conversation {conversation!r}",
+                source,
+            )
     return _Row(
         id=identity,
         database=database,
