@@ -18,6 +18,7 @@ from pytest_plsqlbench.bench.shard import Shard
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.closing import Closing, shown_path
 from pytest_plsqlbench.datasets.dataset import Dataset
+from pytest_plsqlbench.datasets.passed_over import broken_links, is_almost_tasks, why_passed_over
 from pytest_plsqlbench.datasets.readers import TASK_SUFFIXES, load_file, reader_of
 from pytest_plsqlbench.engines.protocol import EngineError
 from pytest_plsqlbench.gating import Gating
@@ -183,15 +184,23 @@ class BenchSession:
         before pytest wants its items.
         """
         if not self._holds_tasks(file_path):
+            if file_path != self.settings.predictions and (note := why_passed_over(file_path)):
+                self._notes[note] = None
             return None
         collector: TaskFile = TaskFile.from_parent(
             parent, path=file_path, load=self._load, selection=self.selection, grade=self.grade
         )
         return collector
 
+    def pytest_collect_directory(self, path: Path) -> None:
+        """Leave the folder to pytest, which shows no dangling link to anybody."""
+        self._notes.update(dict.fromkeys(broken_links(path)))
+
     def _holds_tasks(self, path: Path) -> bool:
-        if path.suffix.lower() not in TASK_SUFFIXES or path == self.settings.predictions:
+        if path == self.settings.predictions:
             return False
+        if path.suffix.lower() not in TASK_SUFFIXES:
+            return path in self._named and is_almost_tasks(path)
         return path in self._named or reader_of(path) is not None
 
     def _load(self, path: Path) -> Dataset:

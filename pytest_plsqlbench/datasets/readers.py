@@ -219,10 +219,19 @@ def load_file(path: Path) -> Dataset:
     if reader is not None:
         return reader.read(path, content)
     try:
-        path.open("rb").close()
+        with path.open("rb") as file:
+            head = file.read(4096)
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", at(path)) from None
     suffix = path.suffix.lower()
+    if suffix in TASK_SUFFIXES and head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UserError("is UTF-16 text: save it as UTF-8", at(path, 1))
+    if suffix in _JSONL and not head.strip():
+        raise UserError("is empty: one task a line is expected", at(path))
+    if suffix == ".gz":
+        raise UserError("is packed: unpack it first (gunzip), tasks are read as they are", at(path))
+    if suffix in {".json", ".ndjson"}:
+        raise UserError("is not a file of tasks: write one JSON object a line, into a file *.jsonl", at(path))
     if suffix in {".yaml", ".yml"}:
         return _read_yaml(path, None)
     known = ", ".join(f"{reader.name} ({'/'.join(sorted(reader.suffixes))})" for reader in READERS)

@@ -11,6 +11,7 @@ import msgspec
 
 from pytest_plsqlbench.bench.task import Source, UserError
 from pytest_plsqlbench.datasets.dataset import at
+from pytest_plsqlbench.datasets.yamlfile import UTF16_MARKS, decode_utf8
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
@@ -43,17 +44,26 @@ def json_lines(path: Path) -> Iterator[tuple[Source, dict[str, Any]]]:
         UserError: the file cannot be read, or a line is not a JSON object in UTF-8.
     """
     decode = msgspec.json.Decoder(dict[str, Any]).decode
-    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
+    content = read_bytes(path)
+    if content.startswith(UTF16_MARKS):
+        decode_utf8(content, path)
+    for number, line in enumerate(content.split(b"\n"), 1):
         if line.isspace() or not line:
             continue
         try:
             yield at(path, number), decode(line)
-        except UnicodeDecodeError as error:
-            raise UserError(f"is not UTF-8: byte {error.start + 1} of the line", at(path, number)) from None
         except msgspec.ValidationError:
             raise UserError("is not a JSON object", at(path, number)) from None
-        except msgspec.DecodeError as error:
-            raise UserError(f"is not JSON: {error}", at(path, number)) from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UserError(_why_no_json(line, error), at(path, number)) from None
+
+
+def _why_no_json(line: bytes, error: Exception) -> str:
+    try:
+        line.decode()
+    except UnicodeDecodeError as place:
+        return f"is not UTF-8 (byte 0x{line[place.start]:02x}): save it as UTF-8"
+    return f"is not JSON: {error}"
 
 
 def text_fields(record: dict[str, Any], keys: tuple[str, ...], source: Source) -> tuple[str, ...]:

@@ -149,13 +149,17 @@ def read_bytes(path: Path) -> bytes:
         raise UserError(f"cannot be read: {error.strerror or error}", at(path)) from None
 
 
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+"""With which UTF-16 text begins."""
+
+
 def decode_utf8(content: bytes, path: Path) -> str:
     """Text of a UTF-8 file, without its byte order mark.
 
     Raises:
         UserError: naming the line of the first byte that is not UTF-8.
     """
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if content.startswith(UTF16_MARKS):
         raise UserError("is UTF-16 text: save it as UTF-8", at(path, 1))
     try:
         return content.decode("utf-8-sig")

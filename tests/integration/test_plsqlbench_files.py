@@ -84,3 +84,38 @@ def test_the_real_sample_is_listed(pytester: pytest.Pytester, shared: Path) -> N
             if "question" in record or "test" in record:
                 ids.append(record.get("instance_id", record.get("task_id")))
     assert [name.rpartition("::")[2].partition("[")[0] for name in found] == ids
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_files_that_are_passed_over_are_told(folder: Path, pytester: pytest.Pytester, workers: str) -> None:
+    tasks = folder / "bench" / "datasets" / "spider2_st"
+    (tasks / "spider2_st.jsonl").write_text("")
+    (tasks / "wide.jsonl").write_text("{}", encoding="utf-16")
+    (tasks / "lost.jsonl").symlink_to(tasks / "gone.jsonl")
+    options = ("--plsql-predictions=gold", "--plsql-oracle=none", "-p", "no:hypothesispytest", "-n", workers)
+    result = pytester.runpytest_subprocess("bench/datasets/spider2_st", *options)
+    for note in (
+        "spider2_st.jsonl: is empty",
+        "wide.jsonl: is UTF-16 text: save it as UTF-8",
+        "lost.jsonl: is a link to a file that is not there",
+    ):
+        result.stdout.fnmatch_lines([f"note: passed over: *{note}"])
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+@pytest.mark.parametrize("name", ["spider2_st.jsonl.gz", "spider2_st.json"])
+def test_a_named_file_in_a_form_that_is_not_read_is_a_fault(
+    folder: Path, pytester: pytest.Pytester, name: str
+) -> None:
+    tasks = folder / "bench" / "datasets" / "spider2_st"
+    (tasks / "spider2_st.jsonl").rename(tasks / name)
+    options = (
+        "--plsql-predictions=gold",
+        "--plsql-oracle=none",
+        "--collect-only",
+        "-p",
+        "no:hypothesispytest",
+    )
+    result = pytester.runpytest_subprocess(f"bench/datasets/spider2_st/{name}", *options)
+    result.stderr.fnmatch_lines([f"ERROR: *{name}: is *"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
