@@ -10,6 +10,9 @@ from pathlib import Path
 from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.task import Dialect, Source, Task, UserError
 
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+"""With which UTF-16 text begins."""
+
 
 def _no_database(task: Task) -> Database | None:
     """For datasets none of whose tasks names a database."""

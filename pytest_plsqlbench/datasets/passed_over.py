@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.datasets.dataset import at
+from pytest_plsqlbench.datasets.dataset import UTF16_MARKS, at
 from pytest_plsqlbench.datasets.readers import TASK_SUFFIXES
-from pytest_plsqlbench.datasets.yamlfile import UTF16_MARKS
 
 _ALMOST = (".jsonl.gz", ".json", ".json.gz", ".ndjson", ".yaml.gz", ".yml.gz")
 

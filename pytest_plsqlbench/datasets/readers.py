@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_plsqlbench.bench.dialect import Dialect
 from pytest_plsqlbench.bench.task import DIALECTS, Task, UserError
-from pytest_plsqlbench.datasets.dataset import Dataset, at, join
+from pytest_plsqlbench.datasets.dataset import UTF16_MARKS, Dataset, at, join
 
 _HEAD = 65_536
 """Bytes of a file that decide what it is (a published record can be tens of kilobytes long)."""
@@ -224,7 +224,7 @@ def load_file(path: Path) -> Dataset:
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", at(path)) from None
     suffix = path.suffix.lower()
-    if suffix in TASK_SUFFIXES and head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if suffix in TASK_SUFFIXES and head.startswith(UTF16_MARKS):
         raise UserError("is UTF-16 text: save it as UTF-8", at(path, 1))
     if suffix in _JSONL and not head.strip():
         raise UserError("is empty: one task a line is expected", at(path))

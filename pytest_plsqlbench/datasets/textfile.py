@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from pytest_plsqlbench.bench.task import Source, UserError
-from pytest_plsqlbench.datasets.dataset import at
-from pytest_plsqlbench.datasets.yamlfile import UTF16_MARKS, decode_utf8
+from pytest_plsqlbench.datasets.dataset import UTF16_MARKS, at
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
@@ -46,7 +45,7 @@ def json_lines(path: Path) -> Iterator[tuple[Source, dict[str, Any]]]:
     decode = msgspec.json.Decoder(dict[str, Any]).decode
     content = read_bytes(path)
     if content.startswith(UTF16_MARKS):
-        decode_utf8(content, path)
+        raise UserError("is UTF-16 text: save it as UTF-8", at(path, 1))
     for number, line in enumerate(content.split(b"\n"), 1):
         if line.isspace() or not line:
             continue

@@ -19,7 +19,7 @@ from yaml import CSafeLoader
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from pytest_plsqlbench.bench.task import Source, UserError
-from pytest_plsqlbench.datasets.dataset import at
+from pytest_plsqlbench.datasets.dataset import UTF16_MARKS, at
 from pytest_plsqlbench.datasets.validation import KeyPath
 
 _NULL = re.compile(r"(?:~|null|Null|NULL|)\Z")
@@ -147,10 +147,6 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror or error}", at(path)) from None
-
-
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-"""With which UTF-16 text begins."""
 
 
 def decode_utf8(content: bytes, path: Path) -> str:
