@@ -140,7 +140,14 @@ def test_a_dropped_table_is_gone_and_can_come_back() -> None:
 )
 def test_a_statement_that_is_not_understood_is_never_passed_over(statement: str) -> None:
     catalog = ddl("CREATE TABLE W.T (A NUMBER)", statement)
-    assert catalog.problems == {"W": "the DDL statement at ddl.jsonl:2 is not understood"}
+    assert list(catalog.problems) == ["W"]
+    assert catalog.problems["W"].startswith("the DDL of table T at ddl.jsonl:2 is not understood")
+
+
+def test_the_word_at_which_a_statement_is_not_understood_is_named() -> None:
+    catalog = ddl("CREATE TABLE W.T (A NUMBER)", "CREATE TABLE W.U (A NUMBR(3) NOOT NULL)")
+    message = "the DDL of table T at ddl.jsonl:2 is not understood, near 'NOOT'"
+    assert catalog.problems == {"W": message}
 
 
 def test_an_index_or_a_comment_changes_nothing() -> None:

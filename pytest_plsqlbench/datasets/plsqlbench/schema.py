@@ -16,7 +16,7 @@ from pathlib import Path
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 
 from pytest_plsqlbench.bench.task import Source
 from pytest_plsqlbench.datasets.plsqlbench.oracle_types import (
@@ -188,6 +188,13 @@ def _leaves_tables_alone(sql: str) -> bool:
     return any(words[: len(start)] == start for start in _HARMLESS)
 
 
+def _near(error: Exception) -> str:
+    """At which word the parser gave up, where it tells."""
+    found = error.errors if isinstance(error, ParseError) else []
+    word = next((entry.get("highlight") for entry in found if entry.get("highlight")), None)
+    return f", near {word!r}" if word else ""
+
+
 class _Replay:
     """Plays one row on a catalog."""
 
@@ -201,8 +208,8 @@ class _Replay:
         try:
             if not _leaves_tables_alone(self.row.sql):
                 self._effect(sqlglot.parse_one(self.row.sql, read="oracle"))
-        except (SqlglotError, _NotUnderstoodError):
-            reason = f"the DDL statement at {self.row.source} is not understood"
+        except (SqlglotError, _NotUnderstoodError) as error:
+            reason = f"the DDL of table {self.row.table} at {self.row.source} is not understood{_near(error)}"
             self.catalog.problems.setdefault(self.row.database.upper(), reason)
         self.catalog.statements.setdefault(self.schema, []).append(self.row)
 
