@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from pytest_plsqlbench.bench.dialect import Dialect
@@ -205,7 +206,7 @@ def load_path(path: Path) -> Dataset:
     """
     if path.is_dir():
         found = ((file, *_recognise(file)) for file in task_files(path))
-        return join(reader.read(file, content) for file, reader, content in found if reader is not None)
+        return join(_read(reader, file, content) for file, reader, content in found if reader is not None)
     return join([load_file(path)])
 
 
@@ -217,7 +218,7 @@ def load_file(path: Path) -> Dataset:
     """
     reader, content = _recognise(path)
     if reader is not None:
-        return reader.read(path, content)
+        return _read(reader, path, content)
     try:
         with path.open("rb") as file:
             head = file.read(4096)
@@ -236,6 +237,25 @@ def load_file(path: Path) -> Dataset:
         return _read_yaml(path, None)
     known = ", ".join(f"{reader.name} ({'/'.join(sorted(reader.suffixes))})" for reader in READERS)
     raise UserError(f"is not a file of tasks; formats that are read: {known}", at(path))
+
+
+def _read(reader: Reader, path: Path, content: bytes | None) -> Dataset:
+    """Read a file; of a row that is wrong, say where it is one of another format."""
+    try:
+        return reader.read(path, content)
+    except UserError as error:
+        if reader.suffixes != _JSONL or error.source is None or not error.source.line:
+            raise
+        with path.open("rb") as file:
+            line = next(islice(file, error.source.line - 1, None), b"")
+        if reader.recognises(line):
+            raise
+        other = next((one for one in READERS if one.suffixes == _JSONL and one.recognises(line)), None)
+        if other is None:
+            raise
+        raise UserError(
+            f"is a row of {other.name} in a file of {reader.name}: one format a file", error.source
+        ) from None
 
 
 def suite_root(path: Path) -> Path:

@@ -141,6 +141,19 @@ def test_a_named_file_must_be_of_a_known_format(tmp_path: Path) -> None:
         load_path(tmp_path / "none.yaml")
 
 
+def test_a_row_of_another_format_is_named(tmp_path: Path) -> None:
+    mbpp = json.dumps({"task_id": "MBPP/1", "test": "", "type_ddl_info": []})
+    wrong = json.dumps({"instance_id": "1"})
+    put(tmp_path, {"a.jsonl": f"{json_task('a')}\n{mbpp}\n", "b.jsonl": f"{json_task('a')}\n{wrong}\n"})
+    with pytest.raises(UserError) as caught:
+        load_path(tmp_path / "a.jsonl")
+    assert str(caught.value).endswith(
+        "a.jsonl:2: is a row of PLSQLBench MBPP-PLSQL in a file of native JSONL: one format a file"
+    )
+    with pytest.raises(UserError, match=r"b\.jsonl:2: (?!is a row of)"):
+        load_path(tmp_path / "b.jsonl")
+
+
 def test_an_id_in_two_files_names_both(tmp_path: Path) -> None:
     put(tmp_path, {"a.yaml": yaml_task("same"), "b.yaml": yaml_task("same")})
     with pytest.raises(UserError, match=r"b\.yaml:4: task id 'same' is already used in .*a\.yaml:4"):
