@@ -226,7 +226,8 @@ class Closing:
         for line in repeat_lines(results, self._settings.repeat):
             reporter.write_line(line)
         if self._quarantined is not None:
-            reporter.write_line(f"quarantine: {self._quarantined} turns, {self.folder}/{QUARANTINE_FILE}")
+            turns = f"{self._quarantined} turn{'s' * (self._quarantined != 1)}"
+            reporter.write_line(f"quarantine: {turns}, {self.folder}/{QUARANTINE_FILE}")
         if self._settings.resume:
             count = len(self._store.results)
             reporter.write_line(f"resumed: {self._reused:,} of {count:,} turns reused")

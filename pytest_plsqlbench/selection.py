@@ -100,7 +100,9 @@ class Selection:
     def notes(self) -> Iterator[str]:
         """What became of predictions and turns that are not graded, one line each."""
         if self.unselected:
-            yield f"{self.unselected} predictions are for tasks outside this selection"
+            one = self.unselected == 1
+            what = "1 prediction is" if one else f"{self.unselected} predictions are"
+            yield f"{what} for tasks outside this selection"
         asked = "+".join(sorted(self._settings.dialects or ()))
         for dialect, count in sorted(self.unasked.items()):
             yield (

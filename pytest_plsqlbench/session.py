@@ -165,7 +165,9 @@ class BenchSession:
             lines.append(f"plsqlbench: each turn is played {self.settings.repeat} times")
         if self.settings.quarantine is not None:
             name = self.settings.quarantine.name
-            lines.append(f"plsqlbench: quarantine: {len(self._quarantine)} turns of {name} are not graded")
+            count = len(self._quarantine)
+            turns = f"1 turn of {name} is" if count == 1 else f"{count} turns of {name} are"
+            lines.append(f"plsqlbench: quarantine: {turns} not graded")
         if self.settings.resume:
             lines.append(f"plsqlbench: resumed: {self._found} earlier results in {self._closing.folder}")
         return [presentable(line, keep="") for line in lines]

@@ -152,7 +152,7 @@ def test_turns_are_grouped_and_put_in_order(tmp_path: Path) -> None:
         ([turn("c", 1), turn("c", 1)], r":2: turn 1 of conversation 'c' is already at .*jsonl:1"),
         ([turn("c", 1, 3), turn("c", 3, 3)], r":2: conversation 'c' has no turn 2 before this one"),
         ([turn("c", 2)], r":1: conversation 'c' has no turn 1 before this one"),
-        ([turn("c", 1, 1), turn("c", 2, 1)], r":2: turn 2 of conversation 'c', which has 1 turns"),
+        ([turn("c", 1, 1), turn("c", 2, 1)], r":2: turn 2 of conversation 'c', which has 1 turn$"),
         ([turn("c", 1, 2), turn("c", 2, 3)], r":2: turn_count 3 is not that of conversation 'c', 2"),
         (
             [turn("c", 1), turn("c", 2, db_id="x")],
