@@ -163,8 +163,10 @@ def _in_order(conversation: str, rows: Sequence[_Row]) -> tuple[list[_Row], int 
             f"conversation {conversation!r} has no turn {missing[0]} before this one", last.source
         )
     if first.count is not None and last.index > first.count:
-        turns = f"{first.count} turn{'s' * (first.count != 1)}"
-        raise UserError(f"turn {last.index} of conversation {conversation!r}, which has {turns}", last.source)
+        length = f"{first.count} turn{'s' * (first.count != 1)}"
+        raise UserError(
+            f"turn {last.index} of conversation {conversation!r}, which has {length}", last.source
+        )
     return ordered, first.count if first.count is not None and last.index < first.count else None
 
 
