@@ -3,8 +3,8 @@
 What a graded session shows is never evidence, since its program is hostile and knows all error codes. An
 administrator's connection is: one that was open before must go on answering, and the server must say itself
 what a session that does not answer is doing. What another one could have done as well (a session ended or a
-statement cancelled from outside, a full disk) is played again: a program does it again at the same place, or
-it does it again and again while plays of nothing beside it meet no harm.
+statement cancelled from outside, a full disk) is played again, until two plays in a row agree: a program does
+it again at the same place, or it does it now and then while plays of nothing beside it meet no harm.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.admin import Admin
     from pytest_plsqlbench.engines.protocol import Play, Played
 
-MOST_PLAYS = 4
+MOST_PLAYS = 5
 """Of a program that shows something doubtful elsewhere each time; then as many of nothing, to compare."""
 _LONGEST_WAIT = 3.0
 """Seconds that a play of nothing takes at most."""
@@ -89,6 +89,20 @@ def doubts(played: Played, *, distant: bool) -> tuple[Place, ...]:
         if (what := _doubt(call, distant))
     ]
     return tuple(found)
+
+
+def gist(played: Played, places: tuple[Place, ...]) -> object:
+    """That by which two plays agree: where there is doubt, its places; else all but what was printed.
+
+    Args:
+        played: the play.
+        places: its doubts.
+    """
+    if places:
+        return places
+    calls = [*played.programs, *(call for seen in played.tests for call in seen.calls)]
+    shown = [(call.error.code if call.error else None, call.limit, call.lost, call.results) for call in calls]
+    return shown, [(seen.state, seen.objects) for seen in played.tests]
 
 
 def waiting_play(play: Play, played: Played) -> Play:

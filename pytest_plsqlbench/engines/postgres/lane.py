@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_plsqlbench.engines.postgres.blame import MOST_PLAYS, doubts, room_left, waiting_play
+from pytest_plsqlbench.engines.postgres.blame import MOST_PLAYS, doubts, gist, room_left, waiting_play
 from pytest_plsqlbench.engines.postgres.copies import Copies, Copy
 from pytest_plsqlbench.engines.postgres.isolated import IsolatedPlay
 from pytest_plsqlbench.engines.postgres.rollback import RollbackPlay
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.template import Template, Templates
     from pytest_plsqlbench.engines.protocol import Limits, Play, Played
 
+REPLAYED = "replayed"
+"""Flag of a play that was repeated, because another than the program could have done what it showed."""
 REBUILT = "lane_rebuilt"
 """Flag of a play after which databases and roles were made anew: it left what no rollback undoes."""
 _MOST_COPIES = 4
@@ -62,37 +64,43 @@ class PostgresLane:
         return replace(played, flags=(*played.flags, REBUILT)) if stained else played
 
     def _play_surely(self, play: Play) -> tuple[Played, bool]:
-        """As ``_play``; what another than the program could have done counts once seen twice in a row.
+        """As ``_play``; after what another than the program could have done, two plays in a row must agree.
 
-        A program that shows such a thing at another place each time is the one who does it where plays of
-        nothing beside it meet no harm.
+        Otherwise a program could have itself played until luck is with it. One whose plays never agree is the
+        one who does it, where plays of nothing beside it meet no harm: the last that shows it counts.
         """
         played, stained = self._play(play)
         places = doubts(played, distant=self._distant)
-        plays = 1
-        while places:
-            self._discard(self._templates.get(play.database))
-            room_left(self._admin, places)
-            if plays >= MOST_PLAYS:
-                self._see_undisturbed(play, played, places[0][2])
-                break
-            plays += 1
+        if not places:
+            return played, stained
+        doubtful, before = played, gist(played, places)
+        for _ in range(MOST_PLAYS - 1):
+            if places:
+                self._discard(self._templates.get(play.database))
+                room_left(self._admin, places)
             played, again = self._play(play)
             stained = stained or again
-            before, places = places, doubts(played, distant=self._distant)
-            if places == before:
+            places = doubts(played, distant=self._distant)
+            doubtful = played if places else doubtful
+            seen = gist(played, places)
+            if seen == before:
                 break
-        return played, stained
+            before = seen
+        else:
+            self._see_undisturbed(play, doubtful)
+            played = doubtful
+        return replace(played, flags=(*played.flags, REPLAYED)), stained
 
-    def _see_undisturbed(self, play: Play, played: Played, what: str) -> None:
+    def _see_undisturbed(self, play: Play, doubtful: Played) -> None:
         """See that plays of nothing but waiting, each as long as the program's, are not disturbed as it was.
 
         Raises:
             InfrastructureError: one is: what hit the program each time may have been the same.
         """
-        waiting = waiting_play(play, played)
+        waiting = waiting_play(play, doubtful)
         for _ in range(MOST_PLAYS):
-            if doubts(self._play(waiting)[0], distant=self._distant):
+            if places := doubts(self._play(waiting)[0], distant=self._distant):
+                what = places[0][2]
                 raise InfrastructureError(f"programs are disturbed, and so are plays of nothing: {what}")
 
     def _play(self, play: Play) -> tuple[Played, bool]:
