@@ -270,6 +270,20 @@ def _check(result: TurnResult) -> None:
         )
 
 
+def check_results(results: Sequence[TurnResult]) -> None:
+    """Check that results contradict neither themselves nor each other, whatever is asked of them later.
+
+    Raises:
+        InconsistentResultsError: duplicates, counts that contradict each other, or several comparators.
+    """
+    if len(comparators := sorted({row.comparator for row in results})) > 1:
+        raise InconsistentResultsError(f"results of several comparators: {', '.join(comparators)}")
+    for row in results:
+        if row.status in INCLUDED:
+            _check(row)
+    episodes_of(results)
+
+
 def exact_mean(units: Iterable[Sequence[Fraction]]) -> Exact:
     """Average the samples of each unit, then the units; those without samples do not count."""
     means = [

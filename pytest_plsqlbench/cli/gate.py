@@ -28,6 +28,11 @@ WAY = "--common"
     help="results.jsonl of an earlier run, to compare with.",
 )
 @click.option(WAY, is_flag=True, help="Compare what both have, where tasks or engines differ.")
+@click.option(
+    "--assume-complete",
+    is_flag=True,
+    help="Take RESULTS as a whole run's where no summary.json beside it says so.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print verdicts and comparison as JSON.")
 @click.option(
     "--junitxml",
@@ -42,6 +47,7 @@ def command(
     files: tuple[Path, ...],
     baseline: Path | None,
     common: bool,  # noqa: FBT001 (click passes it by name)
+    assume_complete: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
     xml: Path | None,
 ) -> None:
@@ -61,11 +67,11 @@ def command(
     from pytest_plsqlbench.reporting.store import write_atomically  # noqa: PLC0415
 
     wanted = read_gates(gates, files, has_baseline=baseline is not None)
-    saved = read_saved(results)
+    saved = read_saved(results, assume_complete=assume_complete)
     old = read_baseline(baseline, name=str(baseline), common=common, way=WAY) if baseline else None
     if old is not None:
         old.common_part(saved.results)  # refused at once, not as a verdict
-    found = assess(saved.results, pending=saved.pending, gates=wanted, baseline=old)
+    found = assess(saved.results, pending=saved.pending, gates=wanted, baseline=old, doubt=saved.doubt)
     if as_json:
         content = {
             "gates": found.verdicts,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from pytest_plsqlbench.bench.baseline.comparable import Baseline
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.reporting.runfile import RESULTS_FILE
+from pytest_plsqlbench.reporting.saved import check_saved
 from pytest_plsqlbench.reporting.store import read_results
+from pytest_plsqlbench.reporting.wholeness import wholeness
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +25,11 @@ def read_baseline(path: Path, *, name: str, common: bool, way: str) -> Baseline:
         way: how the user asks for that, for messages.
 
     Raises:
-        UserError: it cannot be read or holds no results.
+        UserError: it cannot be read, holds no results or such as contradict each other.
     """
-    results = read_results(path / RESULTS_FILE if path.is_dir() else path)
+    file = path / RESULTS_FILE if path.is_dir() else path
+    results = read_results(file)
     if not results:
         raise UserError(f"the baseline {name} holds no results")
-    return Baseline(name, results, common, way)
+    check_saved(results, file)
+    return Baseline(name, results, common, way, wholeness(file.parent, results).pending)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from pytest_plsqlbench.bench.gates.text import Gate, needs_baseline, parse_gates
+from pytest_plsqlbench.bench.metrics import InconsistentResultsError, check_results
 from pytest_plsqlbench.bench.task import Source, UserError
-from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, RUN_FILE, SUMMARY_FILE, read_run
+from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, RUN_FILE, read_run
 from pytest_plsqlbench.reporting.store import read_results
+from pytest_plsqlbench.reporting.wholeness import wholeness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from pytest_plsqlbench.bench.result import TurnResult
@@ -24,43 +24,49 @@ class Saved(NamedTuple):
     results: list[TurnResult]
     pending: int
     """Turns that it set out to grade and has no result of."""
+    doubt: str | None
+    """Why nobody knows whether these are all of its results; None where it is known, or to be assumed."""
 
 
-class _Collected(msgspec.Struct):
-    turns_collected: int = 0
-
-
-def read_saved(path: Path) -> Saved:
+def read_saved(path: Path, *, assume_complete: bool = False) -> Saved:
     """Read the results of a run, and how many it should have from the files beside them.
 
     Args:
         path: a ``results.jsonl``, or the report folder that holds one.
+        assume_complete: take them as a whole run's where nothing says otherwise.
 
     Raises:
-        UserError: a file cannot be read, holds no results, or is the part of a divided run.
+        UserError: a file cannot be read, holds no results or such as contradict each other, or is the part of
+            a divided run.
     """
     file = path / RESULTS_FILE if path.is_dir() else path
     results = read_results(file)
     if not results:
         raise UserError(f"{file} holds no results")
-    return Saved(results, max(_collected(file.parent) - len(results), 0))
+    check_saved(results, file)
+    _refuse_part(file.parent)
+    pending, doubt = wholeness(file.parent, results)
+    return Saved(results, pending, None if assume_complete else doubt)
 
 
-def _collected(folder: Path) -> int:
-    if (folder / RUN_FILE).exists():
-        part = read_run(folder)
-        if part.shard.count > 1:
-            raise UserError(
-                f"{folder} holds shard {part.shard} of a run; gates judge a whole run:"
-                " join its parts with plsqlbench merge"
-            )
-        return part.run.turns
+def _refuse_part(folder: Path) -> None:
+    if (folder / RUN_FILE).exists() and (shard := read_run(folder).shard).count > 1:
+        raise UserError(
+            f"{folder} holds shard {shard} of a run; gates judge a whole run:"
+            " join its parts with plsqlbench merge"
+        )
+
+
+def check_saved(results: Sequence[TurnResult], file: Path) -> None:
+    """Refuse results that contradict each other or themselves.
+
+    Raises:
+        UserError: they do.
+    """
     try:
-        return msgspec.json.decode((folder / SUMMARY_FILE).read_bytes(), type=_Collected).turns_collected
-    except FileNotFoundError:
-        return 0
-    except (OSError, msgspec.DecodeError) as error:
-        raise UserError(f"cannot read: {error}", Source(str(folder / SUMMARY_FILE))) from None
+        check_results(results)
+    except InconsistentResultsError as error:
+        raise UserError(str(error), Source(str(file))) from None
 
 
 def read_gates(texts: Iterable[str], files: Iterable[Path], *, has_baseline: bool) -> tuple[Gate, ...]:

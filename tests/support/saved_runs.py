@@ -9,6 +9,7 @@ from typing import Any
 from pytest_plsqlbench.bench.result import EngineInfo, TestResult, TurnResult
 from pytest_plsqlbench.bench.shard import key_of
 from pytest_plsqlbench.reporting.store import encode_results
+from pytest_plsqlbench.reporting.summary import write_summary
 from pytest_plsqlbench.reporting.texts import TurnText, encode_texts
 
 HOSTILE = (
@@ -102,6 +103,7 @@ def save_run(
     (folder / "results.jsonl").write_bytes(encode_results(rows))
     written = [turn_text(row) for row in rows] if texts is None else texts
     (folder / "turns.jsonl").write_bytes(encode_texts(written))
+    write_summary(folder, rows, collected=len(rows))
     return rows
 
 

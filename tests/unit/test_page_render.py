@@ -138,7 +138,7 @@ def test_a_run_that_was_stopped_says_so(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text('{"turns_collected": 55}')
     assert "incomplete: 20 of 55 turns were graded" in Page(render([read_run(tmp_path)])).text
     (tmp_path / "summary.json").write_text("broken")
-    assert "incomplete" not in Page(render([read_run(tmp_path)])).text
+    assert "perhaps incomplete: it is not known whether" in Page(render([read_run(tmp_path)])).text
 
 
 def test_several_runs_are_ranked_and_neighbours_compared(tmp_path: Path) -> None:

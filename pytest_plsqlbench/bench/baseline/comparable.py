@@ -37,6 +37,8 @@ class Baseline(NamedTuple):
     """Compare the common part where the runs differ."""
     way: str
     """How the user asks for that, for messages."""
+    pending: int = 0
+    """Turns that it set out to grade and has no result of: it was stopped or killed."""
 
     def common_part(self, results: Sequence[TurnResult]) -> CommonPart:
         """What a run has in common with it.
@@ -44,7 +46,14 @@ class Baseline(NamedTuple):
         Raises:
             UserError: they cannot be compared.
         """
-        return common_part(self.results, results, baseline=self.name, common=self.common, way=self.way)
+        return common_part(
+            self.results,
+            results,
+            baseline=self.name,
+            common=self.common,
+            way=self.way,
+            pending=self.pending,
+        )
 
     def engines(self) -> dict[str, set[str]]:
         """Names and versions of the engines that it was played by, by dialect."""
@@ -52,7 +61,13 @@ class Baseline(NamedTuple):
 
 
 def common_part(
-    old: Iterable[TurnResult], new: Iterable[TurnResult], *, baseline: str, common: bool, way: str
+    old: Iterable[TurnResult],
+    new: Iterable[TurnResult],
+    *,
+    baseline: str,
+    common: bool,
+    way: str,
+    pending: int = 0,
 ) -> CommonPart:
     """Take what two runs have in common.
 
@@ -62,6 +77,7 @@ def common_part(
         baseline: name of the baseline, for messages.
         common: whether runs may differ in their tasks or engines.
         way: how the user says so, for messages.
+        pending: turns that the baseline lacks since it was stopped.
 
     Raises:
         UserError: the runs were not judged by the same rules, have nothing in common, or differ and may not.
@@ -73,6 +89,10 @@ def common_part(
     only_old, only_new = theirs.keys() - ours.keys(), ours.keys() - theirs.keys()
     shared = sorted(both - changed.keys())
     reasons = []
+    if pending:
+        reasons.append(
+            f"it is incomplete: {pending} of its turns {'has' if pending == 1 else 'have'} no result"
+        )
     if only_old:
         reasons.append(f"{_count(only_old)} of it {_is(only_old)} not in this run ({_first(only_old)})")
     if only_new:

@@ -24,7 +24,12 @@ class Assessment(NamedTuple):
 
 
 def assess(
-    results: Sequence[TurnResult], *, pending: int, gates: Sequence[Gate], baseline: Baseline | None
+    results: Sequence[TurnResult],
+    *,
+    pending: int,
+    gates: Sequence[Gate],
+    baseline: Baseline | None,
+    doubt: str | None = None,
 ) -> Assessment:
     """Judge a run that has ended.
 
@@ -35,6 +40,7 @@ def assess(
         pending: turns that it set out to grade and has no result of.
         gates: in the order in which they are shown.
         baseline: None where none was given; then no gate compares with one.
+        doubt: why nobody knows whether these are all results of the run.
     """
     part, refused = None, None
     if baseline is not None:
@@ -43,7 +49,7 @@ def assess(
         except UserError as error:
             refused = str(error)
     name = baseline.name if baseline is not None else ""
-    evidence = Evidence(results, pending, part, name)
+    evidence = Evidence(results, pending, part, name, doubt)
     verdicts = tuple(
         _refused(gate, refused)
         if refused is not None and isinstance(gate, Against)

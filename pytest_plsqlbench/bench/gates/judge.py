@@ -48,6 +48,8 @@ _HOLDS: Mapping[Operator, Callable[[Fraction, Fraction], bool]] = {
 }
 _WITH = {"coverage": "predictions", "judged": "verdicts"}
 """What turns lack that a share of turns does not count."""
+ASSUME = "the whole report folder; or --assume-complete, if these are all results of the run"
+"""What a run that may lack results needs to be judged."""
 _UPWARD = {">=", ">"}
 
 
@@ -60,6 +62,8 @@ class Evidence(NamedTuple):
     baseline: CommonPart | None = None
     name: str = ""
     """Of the baseline, for people."""
+    doubt: str | None = None
+    """Why nobody knows whether these are all results of the run: any number of turns may be pending."""
 
 
 class _Measured(NamedTuple):
@@ -81,15 +85,9 @@ def judge(gates: Iterable[Gate], evidence: Evidence) -> tuple[GateVerdict, ...]:
 
 
 def _judge(gate: Gate, evidence: Evidence) -> GateVerdict:
-    if evidence.pending and (isinstance(gate, Against) or gate.quantity.kind != "count"):
-        graded = len(evidence.results)
-        return GateVerdict(
-            gate=gate.text,
-            verdict="not_enough_evidence",
-            reason=f"the run is incomplete: {graded} of {graded + evidence.pending} turns have a result",
-            enough="the rest of the run",
-            unfit=True,
-        )
+    partial = evidence.pending > 0 or evidence.doubt is not None
+    if partial and (isinstance(gate, Against) or gate.quantity.kind != "count"):
+        return _incomplete(gate, evidence)
     if isinstance(gate, Against):
         if evidence.baseline is None:
             raise ValueError(f"{gate.text}: there is no baseline")
@@ -100,10 +98,22 @@ def _judge(gate: Gate, evidence: Evidence) -> GateVerdict:
     if not rows:
         return _nothing(gate, evidence.results)
     if gate.quantity.kind == "count":
-        return _judge_count(gate, rows, evidence.pending)
+        return _judge_count(gate, rows, evidence)
     if gate.quantity.kind == "ratio":
         return _judge_ratio(gate, rows)
     return _judge_mean(gate, rows)
+
+
+def _incomplete(gate: Gate, evidence: Evidence) -> GateVerdict:
+    graded = len(evidence.results)
+    known = f"the run is incomplete: {graded} of {graded + evidence.pending} turns have a result"
+    return GateVerdict(
+        gate=gate.text,
+        verdict="not_enough_evidence",
+        reason=known if evidence.pending or evidence.doubt is None else evidence.doubt,
+        enough="the rest of the run" if evidence.pending else ASSUME,
+        unfit=True,
+    )
 
 
 def _nothing(gate: Threshold, results: Sequence[TurnResult]) -> GateVerdict:
@@ -122,10 +132,13 @@ def _nothing(gate: Threshold, results: Sequence[TurnResult]) -> GateVerdict:
 # -- counts and shares of turns --------------------------------------------------------------------------
 
 
-def _judge_count(gate: Threshold, rows: Sequence[TurnResult], pending: int) -> GateVerdict:
+def _judge_count(gate: Threshold, rows: Sequence[TurnResult], evidence: Evidence) -> GateVerdict:
     """A count may still grow by what is pending; a lost turn may have run into the time limit."""
     name = gate.quantity.name
     count = sum(map(COUNTS[name], rows))
+    pending = evidence.pending
+    if evidence.doubt:
+        pending = max(pending, math.ceil(gate.limit) + 1)  # enough to cross any limit
     unknown = pending + (sum(row.status in LOST for row in rows) if name == "timeouts" else 0)
     possible = {Fraction(count), Fraction(count + unknown)}
     if count <= gate.limit <= count + unknown:
@@ -136,12 +149,16 @@ def _judge_count(gate: Threshold, rows: Sequence[TurnResult], pending: int) -> G
     return GateVerdict(
         gate=gate.text,
         verdict=decision,
-        reason=f"{found}; {unknown} turns without a verdict may change that" if undecided else found,
-        enough="their verdicts" if undecided else None,
+        reason=f"{found}; {evidence.doubt or _unknown(unknown)}" if undecided else found,
+        enough=(ASSUME if evidence.doubt else "their verdicts") if undecided else None,
         value=count,
         n=len(rows),
         unfit=undecided and pending > 0,
     )
+
+
+def _unknown(turns: int) -> str:
+    return f"{turns} turn{'s' * (turns != 1)} without a verdict may change that"
 
 
 def _judge_ratio(gate: Threshold, rows: Sequence[TurnResult]) -> GateVerdict:

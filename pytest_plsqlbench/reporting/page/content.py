@@ -170,6 +170,8 @@ def warnings(runs: Sequence[SavedRun]) -> Iterator[str]:
                 f"{who}incomplete: {len(run.results):,} of {run.collected:,} turns were graded"
                 " before the run ended"
             )
+        elif run.doubt is not None:
+            yield f"{who}perhaps incomplete: {run.doubt}"
         coverage = run.summary.coverage
         if coverage.missing:
             turns = "1 turn has" if coverage.missing == 1 else f"{coverage.missing:,} turns have"

@@ -41,7 +41,10 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
+    from pytest_plsqlbench.bench.baseline.comparable import Baseline
     from pytest_plsqlbench.bench.baseline.compare import Comparison
+    from pytest_plsqlbench.bench.gates.assessment import Assessment
+    from pytest_plsqlbench.bench.gates.text import Gate
     from pytest_plsqlbench.bench.gates.verdict import GateVerdict
     from pytest_plsqlbench.bench.result import TurnResult
     from pytest_plsqlbench.bench.summary import Summary
@@ -96,12 +99,16 @@ def judge_saved(
         return Judged(run.gates)
     wanted = read_gates(gates, files, has_baseline=baseline is not None)
     if baseline is None:
-        pending = run.collected - len(run.results)
-        return Judged(assess(run.results, pending=pending, gates=wanted, baseline=None).verdicts)
+        return Judged(_assess(run, wanted, None).verdicts)
     old = read_baseline(baseline, name=str(baseline), common=common, way=way)
     old.common_part(run.results)  # refused at once, not as a verdict
-    found = assess(run.results, pending=run.collected - len(run.results), gates=wanted, baseline=old)
+    found = _assess(run, wanted, old)
     return Judged(found.verdicts if wanted else run.gates, found.comparison, str(baseline))
+
+
+def _assess(run: SavedRun, gates: Sequence[Gate], baseline: Baseline | None) -> Assessment:
+    pending = run.collected - len(run.results)
+    return assess(run.results, pending=pending, gates=gates, baseline=baseline, doubt=run.doubt)
 
 
 def write_page(

@@ -18,6 +18,7 @@ from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, SUMMARY_FILE
 from pytest_plsqlbench.reporting.store import read_results
 from pytest_plsqlbench.reporting.texts import TEXTS_FILE, TurnText, read_texts
+from pytest_plsqlbench.reporting.wholeness import wholeness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +42,8 @@ class SavedRun:
     summary: Summary
     gates: Sequence[GateVerdict] = ()
     """What its gates said when it ended."""
+    doubt: str | None = None
+    """Why nobody knows whether these are all of its results."""
 
     @cached_property
     def by_key(self) -> dict[TurnKey, TurnResult]:
@@ -68,8 +71,16 @@ def read_run(path: Path) -> SavedRun:
     except InconsistentResultsError as error:
         raise UserError(str(error), Source(str(file))) from None
     texts = read_texts(file.parent / TEXTS_FILE)
-    ended = _ended(file.parent)
-    return saved_run(file, results, texts, summary, collected=ended.turns_collected, gates=ended.gates)
+    known = wholeness(file.parent, results)
+    run = saved_run(
+        file,
+        results,
+        texts,
+        summary,
+        collected=len(results) + known.pending,
+        gates=_ended(file.parent).gates,
+    )
+    return replace(run, doubt=known.doubt)
 
 
 def saved_run(
@@ -103,7 +114,6 @@ def distinct(runs: Sequence[SavedRun]) -> list[SavedRun]:
 class _Ended(msgspec.Struct):
     """What ``summary.json`` alone knows."""
 
-    turns_collected: int = 0
     gates: tuple[GateVerdict, ...] = ()
 
 
