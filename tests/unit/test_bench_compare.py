@@ -126,6 +126,19 @@ def test_databases_are_compared_as_wholes() -> None:
     assert found.low < 0 < found.high
 
 
+@pytest.mark.parametrize(("few", "most"), [(1, 0.5), (2, 0.35), (10, 0.15)])
+def test_a_small_subset_leaves_as_much_open_as_its_share_of_the_mean(few: int, most: float) -> None:
+    large = [single(f"t{n:03}", int(n % 3 > 0)) for n in range(200)]
+    small = [single(f"s{n}", 1, subset="small") for n in range(few)]
+    same = compared([*large, *small], [*large, *small]).overall["solved@1"]
+    assert -most < same.low < 0 < same.high < most
+    worse = [changed(row, solved=False, passed=0, tests=()) for row in large[:60]]
+    less = compared([*large, *small], [*worse, *large[60:], *small]).overall["solved@1"]
+    assert -0.1 - 1.2 * most < less.low < less.difference < less.high < -0.1 + 1.2 * most
+    alone = compared(large, large).overall["solved@1"]
+    assert same.high > alone.high  # and no less
+
+
 def test_holm_is_over_the_subsets_of_a_metric() -> None:
     def rows(*solved: int) -> list[TurnResult]:
         return [

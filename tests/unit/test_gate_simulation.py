@@ -112,6 +112,28 @@ def test_a_model_that_is_worse_by_the_margin_is_not_let_through(design: Design) 
     assert shares(NO_WORSE_2, found)["held"] <= 0.04  # 2.5 %, and what 500 runs may be off
 
 
+@pytest.mark.parametrize("few", [2, 4])
+def test_a_small_subset_beside_a_large_one_keeps_the_level(few: int) -> None:
+    """Of equal models none is told to be better or worse more often than it should."""
+    dice = np.random.default_rng(7)
+    large: list[Unit] = [("large", f"t{place}", "postgres") for place in range(40)]
+    small: list[Unit] = [("small", f"t{place}", "postgres") for place in range(few)]
+    keys: Keys = {unit: f"{unit[0]} {unit[1]}" for unit in (*large, *small)}
+    wrong = 0
+    for _ in range(300):
+        subsets = [
+            {
+                unit: ((ZERO, ONE), (ONE, ZERO), (ONE, ONE))[dice.choice(3, p=[0.2, 0.2, 0.6])]
+                for unit in units
+            }
+            for units in (large, small)
+        ]
+        difference = compare_pairs(subsets, keys)
+        assert difference is not None
+        wrong += difference.low > 0 or difference.high < 0
+    assert wrong / 300 <= 0.07  # 5 %, and what 300 runs may be off
+
+
 def test_a_comparison_that_ignores_databases_would_fail() -> None:
     """The clusters matter: by tasks alone, equal models are told apart far too often."""
     dice = np.random.default_rng(6)

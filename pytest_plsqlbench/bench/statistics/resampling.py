@@ -92,12 +92,21 @@ class Clusters:
 
     @property
     def freedom(self) -> float:
-        """Degrees of freedom of the variance (Satterthwaite 1946); 0 with a single cluster."""
+        """Degrees of freedom of the variance (Satterthwaite 1946); 0 with a single cluster.
+
+        Of several subsets each counts by its part of the variance; where none was found, by that of its size.
+        Subsets of independent tasks take none away: their variance follows from their mean, however few they
+        are. Were the smallest subset to decide alone, one of a single task would leave nothing certain.
+        """
         counts = (self.sizes > 0).sum(axis=0)
-        parts = (self.influences**2).sum(axis=0)
-        if len(counts) == 1 or not parts.any():
+        if len(counts) == 1:
             return float(counts.min() - 1)
-        return float(parts.sum() ** 2 / (parts**2 / np.maximum(counts - 1, 0.5)).sum())
+        parts = (self.influences**2).sum(axis=0)
+        if not parts.any():
+            parts = 1 / counts
+        clustered = (self.sizes > 1).any(axis=0) & (counts > 1)
+        lost = (parts**2 / np.maximum(counts - 1, 1))[clustered].sum()
+        return float(parts.sum() ** 2 / lost) if lost > 0 else math.inf
 
     @property
     def independent(self) -> bool:
