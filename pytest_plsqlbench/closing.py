@@ -123,7 +123,8 @@ class Closing:
 
     def _complete(self, session: pytest.Session, gating: Gating, collected: int) -> None:
         results = self._store.finish()
-        if not self._config.option.collectonly:
+        refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR and not results
+        if not self._config.option.collectonly and not refused:
             self._assessment = gating.assess(results, collected=collected)
             session.exitstatus = gated_exit(session.exitstatus, self._assessment)
         if not results:

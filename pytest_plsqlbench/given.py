@@ -87,11 +87,18 @@ def read_gates(found: list[Given]) -> tuple[str, ...]:
     """Gates as they were written, each of them read once: a slip is named with the place it stands in."""
     if not found:
         return ()
-    from pytest_plsqlbench.bench.gates.text import parse_gates  # noqa: PLC0415 (see above)
+    from pytest_plsqlbench.bench.gates.text import parse_gate, parse_gates  # noqa: PLC0415 (see above)
     from pytest_plsqlbench.bench.task import UserError  # noqa: PLC0415
 
     try:
-        return tuple(gate.text for given in found for gate in parse_gates([given.value or ""], given.name))
+        gates: list[str] = []
+        for given in found:
+            value, name = given.value or "", given.name
+            if name.startswith("--"):  # there a gate is meant, be it that a variable of CI is not set
+                gates.append(parse_gate(value, name).text)
+            else:
+                gates += (gate.text for gate in parse_gates([value], name))
+        return tuple(gates)
     except UserError as error:
         raise usage_error(str(error)) from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_plsqlbench.bench.gates.text import Gate, needs_baseline, parse_gates
+from pytest_plsqlbench.bench.gates.text import Gate, needs_baseline, parse_gate, parse_gates
 from pytest_plsqlbench.bench.metrics import InconsistentResultsError, check_results
 from pytest_plsqlbench.bench.task import Source, UserError
 from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, RUN_FILE, read_run
@@ -76,14 +76,19 @@ def read_gates(texts: Iterable[str], files: Iterable[Path], *, has_baseline: boo
         UserError: one is no gate, a file cannot be read, there is none at all and nothing to compare with, or
             one compares with a baseline and there is none.
     """
-    gates = list(parse_gates(texts, "--gate"))
+    gates = [parse_gate(text, "--gate") for text in texts]
     for file in files:
         try:
-            lines = file.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"cannot read {file}: {error}") from None
+            lines = file.read_text(encoding="utf-8-sig").splitlines()
+        except OSError as error:
+            raise UserError(f"cannot read {file}: {error.strerror or error}") from None
+        except UnicodeDecodeError:
+            raise UserError(f"cannot read {file}: it is no UTF-8 text") from None
+        before = len(gates)
         for number, line in enumerate(lines, 1):
             gates += parse_gates([line], f"{file}:{number}")
+        if len(gates) == before:
+            raise UserError(f"{file} holds no gate")
     if not gates and not has_baseline:
         raise UserError("there is nothing to judge by: give --gate, --gates-file or --baseline")
     if needs_baseline(gates) and not has_baseline:

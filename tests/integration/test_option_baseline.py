@@ -143,3 +143,22 @@ def refused(suite: Suite, *args: str) -> str:
     lines = [line for line in (*result.outlines, *result.errlines) if line.startswith("ERROR: ")]
     assert len(lines) == 1
     return lines[0]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
+def test_a_baseline_that_contradicts_itself_is_one_line(suite: Suite, workers: tuple[str, ...]) -> None:
+    option = suite.predict(*suite.right())
+    suite.run(option, "--plsql-report=old")
+    file = suite.folder / "old" / "results.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join([*lines, lines[0]]))
+    line = suite.refused(option, "--plsql-baseline=old", "--plsql-gate=solved@1 >= 0", *workers)
+    assert "two results for task" in line
+
+
+def test_a_baseline_of_other_turns_is_refused_without_a_verdict(suite: Suite) -> None:
+    option = suite.predict(*suite.right())
+    suite.run(option, "--plsql-report=old")
+    result = suite.run(option, "--plsql-baseline=old", "--plsql-gate=solved@1 >= 0", "-k", "double")
+    assert result.ret == 4
+    assert "gates:" not in result.stdout.str()

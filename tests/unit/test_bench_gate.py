@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -19,6 +20,7 @@ from pytest_plsqlbench.bench.gates.text import Against, Threshold, parse_gate, p
 from pytest_plsqlbench.bench.gates.verdict import GateVerdict, exit_code
 from pytest_plsqlbench.bench.result import Status, TurnResult
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.reporting.saved import read_gates
 
 
 def verdict(
@@ -74,7 +76,6 @@ def test_comments_and_blank_lines_are_no_gates() -> None:
 @pytest.mark.parametrize(
     ("text", "column", "why"),
     [
-        ("", 1, "expected a metric"),
         ("spider", 1, "no metric or count"),
         ("suite_pass >= 1", 1, "did you mean suite_pass@1"),
         ("suite_pass@0 >= 1", 1, "no metric"),
@@ -363,3 +364,62 @@ def test_numbers_in_reasons() -> None:
     assert close(Fraction(24996, 100000), 0.25) == "24.996%"
     assert close(0.25, 0.25) == "25%"
     assert tasks_needed(100, 0.1, 0.05) == 400
+
+
+# -- what must not pass ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\n"])
+def test_an_empty_gate_demands_nothing_and_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="empty"):
+        parse_gate(text)
+    with pytest.raises(UserError, match="empty"):
+        read_gates([text], [], has_baseline=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"turns >= {'9' * 5000}",
+        f"solved@{'1' * 5000} >= 1",
+        f"{'x' * 5000} >= 1",
+        f"solved@1 >= 1 {'x' * 5000}",
+        "solved@1 >= ٣",
+        "solved@٣ >= 1",
+        "infrastructure_errors <= 5%",
+    ],
+)
+def test_numbers_that_are_none_are_one_short_line(text: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse_gate(text)
+    assert len(str(caught.value)) < 600
+    assert "\n" not in str(caught.value)
+
+
+def test_a_blank_before_per_cent_says_the_same() -> None:
+    spaced, close_by = parse_gate("solved@1 >= 90 %"), parse_gate("solved@1 >= 90%")
+    assert isinstance(spaced, Threshold)
+    assert isinstance(close_by, Threshold)
+    assert spaced.limit == close_by.limit == Fraction(9, 10)
+
+
+def test_gates_files(tmp_path: Path) -> None:
+    file = tmp_path / "gates.txt"
+    file.write_bytes(b"\xef\xbb\xbfsolved@1 >= 1\r\n")
+    assert [gate.text for gate in read_gates([], [file], has_baseline=False)] == ["solved@1 >= 1"]
+    for content, why in ((b"\xff\x00", "no UTF-8 text"), (b"# later\n", "holds no gate")):
+        file.write_bytes(content)
+        with pytest.raises(UserError, match=why):
+            read_gates([], [file], has_baseline=True)
+    with pytest.raises(UserError, match="none: No such file or directory"):
+        read_gates([], [tmp_path / "none"], has_baseline=True)
+
+
+def test_nothing_is_called_broken_where_the_run_may_not_be_judged() -> None:
+    rows = [single("t", 0), single("u", 0, status="missing")]
+    gates = parse_gates(["coverage >= 0.9", "solved@1 >= 0.5", "graded <= 0", "turns == 2"])
+    found = assess(rows, pending=0, gates=gates, baseline=None).verdicts
+    undecided = "not_enough_evidence"
+    assert [entry.verdict for entry in found] == [undecided, undecided, undecided, "held"]
+    assert exit_code(found) == 6
+    assert "asked for" in found[1].reason

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from pytest_plsqlbench.bench.baseline.comparable import Baseline
 from pytest_plsqlbench.bench.baseline.compare import Comparison, compare
 from pytest_plsqlbench.bench.gates.judge import Evidence, judge
@@ -33,6 +35,7 @@ def assess(
 ) -> Assessment:
     """Judge a run that has ended.
 
+    Where any gate finds that the run may not be judged, none is called broken.
     A baseline that turns out not to be comparable leaves its gates without evidence.
 
     Args:
@@ -56,7 +59,20 @@ def assess(
         else judge((gate,), evidence)[0]
         for gate in gates
     )
+    if any(verdict.unfit for verdict in verdicts):
+        verdicts = tuple(map(_undecided, verdicts))
     return Assessment(verdicts, compare(part, name) if part is not None else None, refused)
+
+
+def _undecided(verdict: GateVerdict) -> GateVerdict:
+    """Nothing is called broken by a run that may not be judged; what was found stands in the reason."""
+    if verdict.verdict != "broken":
+        return verdict
+    return msgspec.structs.replace(
+        verdict,
+        verdict="not_enough_evidence",
+        enough="a run that may be judged: another gate says why this one may not",
+    )
 
 
 def _refused(gate: Gate, why: str) -> GateVerdict:

@@ -24,12 +24,15 @@ SHARE = "share"
 BASELINE = "baseline"
 MARGIN = Fraction(1, 50)
 """By which a model may be worse than the baseline where a gate does not say otherwise."""
+LONGEST_NUMBER = 30
+SHOWN = 120
+"""Characters of a gate that a message shows."""
 LEVEL = Fraction(1, 40)
 """One-sided level of a comparison where a gate does not say otherwise: that of a two-sided 95 % interval."""
 
 _TOKEN = re.compile(
     r"""\s*(?:
-      (?P<number>-?(?:\d+(?:\.\d*)?|\.\d+)%?(?![\w.@^]))
+      (?P<number>-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:\ ?%)?(?![\w.@^]))
     | (?P<word>\w[\w@^+/-]*)
     | (?P<text>"[^"]*"|'[^']*')
     | (?P<sign>>=|<=|==|!=|[><=()\[\],.])
@@ -95,7 +98,10 @@ def parse_gate(text: str, name: str = "gate") -> Gate:
     Raises:
         UserError: it is no gate; the message names the column (from 1).
     """
-    return _Parser(" ".join(text.split()), name).gate()
+    text = " ".join(text.split())
+    if not text:
+        raise UserError(f"{name}: the gate is empty, it would demand nothing")
+    return _Parser(text, name).gate()
 
 
 def parse_gates(texts: Iterable[str], name: str = "gate") -> tuple[Gate, ...]:
@@ -149,7 +155,10 @@ class _Parser:
             raise self._error(sign, f"expected one of {' '.join(get_args(Operator))}")
         if bound and sign.text in {"==", "!="}:
             raise self._error(sign, f"a bound is held against a number by >=, <=, > or <, not {sign.text}")
-        limit = self._number(self._take())
+        number = self._take()
+        limit = self._number(number)
+        if quantity.kind == "count" and number.text.endswith("%"):
+            raise self._error(number, f"{quantity.name} is a number of turns, no share of them")
         self._check_limit(quantity, limit)
         return Threshold(self._text, quantity, bound, cast("Operator", sign.text), limit)
 
@@ -268,7 +277,9 @@ class _Parser:
     def _number(self, token: _Token) -> Fraction:
         if token.kind != "number":
             raise self._error(token, "expected a number, such as 0.25 or 25%")
-        number = Fraction(token.text.rstrip("%").rstrip("."))
+        if len(token.text) > LONGEST_NUMBER:
+            raise self._error(token, f"a number has at most {LONGEST_NUMBER} characters")
+        number = Fraction(token.text.rstrip("% ").rstrip("."))
         return number / 100 if token.text.endswith("%") else number
 
     def _between(self, token: _Token, low: Fraction, high: Fraction) -> Fraction:
@@ -328,8 +339,12 @@ class _Parser:
             raise self._error(token, f"expected {what}")
 
     def _error(self, token: _Token, why: str) -> UserError:
-        shown = f"{token.text!r}" if token.kind != "end" else "its end"
-        return UserError(f"{self._name}: {self._text!r}: column {token.column}, at {shown}: {why}")
+        shown = f"{_cut(token.text)!r}" if token.kind != "end" else "its end"
+        return UserError(f"{self._name}: {_cut(self._text)!r}: column {token.column}, at {shown}: {why}")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
 def _alike(text: str, known: Iterable[str]) -> str:

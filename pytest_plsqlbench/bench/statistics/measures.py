@@ -52,7 +52,11 @@ def is_metric(name: str) -> bool:
     """Tell whether a name is a metric's: one of summary.json, or ``solved@k``, ``suite_pass^k`` and so on."""
     stem, _, k = name.partition("^" if "^" in name else "@")
     stems = {metric.partition("@")[0] for metric in (SOLVED_AT_1, *SOLVED)}
-    return name in METRICS or (stem in stems and k.isdecimal() and int(k) > 0)
+    return name in METRICS or (stem in stems and _is_number(k))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 6 and int(text) > 0
 
 
 def metric_samples(
