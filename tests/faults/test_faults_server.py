@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -119,14 +121,15 @@ def test_a_network_that_is_gone_ends_the_run_soon_with_one_clear_line(
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a small disk")
 @pytest.mark.parametrize("again", [False, True], ids=["for good", "for a while"])
 def test_a_full_disk_of_the_server_is_nobodys_verdict(
-    bench: FaultBench, each_time: EachTime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: bool
+    bench: FaultBench, each_time: EachTime, monkeypatch: pytest.MonkeyPatch, again: bool
 ) -> None:
     monkeypatch.setenv("PLSQLBENCH_CACHE_DIR", str(bench.cache))
 
     def attempt(random: Random) -> Outcome:
-        folder = tmp_path / f"disk{random.random()}"
+        folder = Path(tempfile.mkdtemp(prefix="plsqlbench-disk-"))  # pytest's own is closed to other users
+        folder.chmod(0o755)
         try:
-            with small_disk(folder, 300 << 20) as disk, user_server([disk]) as server:
+            with small_disk(folder / "disk", 300 << 20) as disk, user_server([disk]) as server:
                 fault = kinds.fill_disk(disk, free_again=again)
 
                 def left() -> list[str]:
@@ -138,6 +141,8 @@ def test_a_full_disk_of_the_server_is_nobodys_verdict(
                 )
         except PermissionError as error:
             pytest.skip(str(error))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     for outcome in each_time(attempt):
         assert outcome.code in {pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED}

@@ -19,6 +19,7 @@ import oracledb
 import pytest
 from docker.errors import DockerException
 
+from pytest_plsqlbench.bench.limits import Limits
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers import container as container_module
 from pytest_plsqlbench.servers import container_sweep, leftovers
@@ -755,4 +756,5 @@ def test_container_is_a_server_by_name(
     calls: list[Any] = []
     monkeypatch.setattr(postgres_container, "start_postgres_container", lambda *a, **k: calls.append((a, k)))
     start_postgres(" container ", image=image, pull="never", notify=print)
-    assert calls == [((asked,), {"pull": "never", "notify": print})]
+    memory = Limits().server_memory
+    assert calls == [((asked,), {"pull": "never", "notify": print, "process_memory": memory})]
