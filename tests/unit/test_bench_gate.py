@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -423,3 +424,42 @@ def test_nothing_is_called_broken_where_the_run_may_not_be_judged() -> None:
     assert [entry.verdict for entry in found] == [undecided, undecided, undecided, "held"]
     assert exit_code(found) == 6
     assert "asked for" in found[1].reason
+
+
+# -- what would be enough --------------------------------------------------------------------------------
+
+
+def on_databases(solved: Sequence[int], each: int = 5) -> list[TurnResult]:
+    """Tasks on databases, so many solved on each."""
+    return [
+        single(f"d{place:02}t{n}", int(n < good), database=f"d{place:02}")
+        for place, good in enumerate(solved)
+        for n in range(each)
+    ]
+
+
+def test_where_databases_are_the_limit_more_of_them_are_asked_for() -> None:
+    for each in (2, 20):
+        rows = on_databases([each, each, 0, each, each, 0, 0, each], each)
+        found = verdict("low(solved@1) >= 0.5", rows)
+        assert found.verdict == "not_enough_evidence"
+        assert found.enough is not None
+        assert re.fullmatch(r"about \d+ databases like these instead of 8", found.enough)
+
+
+def test_few_databases_that_differ_show_nothing_however_many_tasks() -> None:
+    old, new = on_databases([0] * 20), on_databases([5] * 4 + [0] * 16)
+    found = verdict("better_than(baseline)", new, old=old)
+    assert found.verdict == "not_enough_evidence"
+    assert found.enough is not None
+    assert found.enough.startswith("more databases: 4 of 20 differ, and fewer than 6 may")
+    six = verdict("better_than(baseline)", on_databases([5] * 8 + [0] * 12), old=old)
+    assert six.verdict == "held"
+
+
+def test_a_worse_model_is_told_what_would_show_it() -> None:
+    old = many(60, 100)
+    found = verdict("better_than(baseline)", [*many(60, 100)[5:], *many(0, 5)], old=old)
+    assert found.verdict == "not_enough_evidence"
+    assert found.enough is not None
+    assert re.search(r"-5.0 points would be shown to be worse by about \d+ tasks", found.enough)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from pytest_plsqlbench.bench.baseline.comparable import CommonPart
-from pytest_plsqlbench.bench.gates.numbers import percent, points, tasks, tasks_needed
+from pytest_plsqlbench.bench.gates.numbers import independent, numbered, percent, points, tasks, tasks_needed
 from pytest_plsqlbench.bench.gates.text import EACH, Against
 from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
 from pytest_plsqlbench.bench.metrics import Unit, unit_samples
@@ -183,11 +183,29 @@ def _enough(gate: Against, found: Difference, lost: int) -> str:
         if found.clusters == found.n:
             return f"at least {least} tasks"
         return f"at least {least} databases instead of {found.clusters}; or cluster=task, for these alone"
+    kind, count = independent(found.clusters, found.n)
     margin = float(gate.margin)
     half = found.difference - found.low
-    seen = f"a difference above {points(half - margin)} points would show in {tasks(found.n)}"
     gap = found.difference + margin
-    if gap <= 0:
+    bar = half - margin
+    fewest = 1
+    if gate.claim == "better_than":
+        least = math.ceil(math.log2(1 / float(gate.level)))
+        if found.difference > 0 and kind == "database" and found.moving < least:
+            return (
+                f"more databases: {found.moving} of {count} differ, and fewer than {least} may all be better"
+                " by chance, however many tasks they have"
+            )
+        if found.low > -margin:
+            asked = float(2 * gate.level)
+            return f"more {kind}s: the exact test gives p = {found.p:.2g}, asked for at most {asked:g}"
+        bar = max(bar, least / count)  # of whole tasks or databases
+        fewest = math.ceil(count * least / found.moving) if found.moving else 1
+    seen = f"a difference above {points(bar)} points would show in {numbered(count, kind)}"
+    if gap > 0:
+        more = tasks_needed(count, half, gap, unvaried=not found.gained + found.lost)
+        return f"{seen}; {points(found.difference)} points would take about {max(more, fewest)} {kind}s"
+    if gap == 0:
         return seen
-    more = tasks_needed(found.n, half, gap, unvaried=not found.gained + found.lost)
-    return f"{seen}; {points(found.difference)} points would take about {more} tasks"
+    more = tasks_needed(count, found.high - found.difference, -gap)
+    return f"{seen}; {points(found.difference)} points would be shown to be worse by about {more} {kind}s"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pytest_plsqlbench.bench.baseline.comparable import CommonPart
 from pytest_plsqlbench.bench.gates.against import judge_against
-from pytest_plsqlbench.bench.gates.numbers import close, percent, tasks, tasks_needed
+from pytest_plsqlbench.bench.gates.numbers import close, independent, percent, tasks, tasks_needed
 from pytest_plsqlbench.bench.gates.text import Against, Gate, Operator, Threshold
 from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
 from pytest_plsqlbench.bench.metrics import Unit, unit_samples
@@ -72,6 +72,7 @@ class _Measured(NamedTuple):
     value: Fraction
     interval: Interval
     n: int
+    clusters: int
 
 
 def judge(gates: Iterable[Gate], evidence: Evidence) -> tuple[GateVerdict, ...]:
@@ -240,7 +241,8 @@ def _measure(columns: Sequence[Samples], keys: Keys) -> _Measured | None:
     if interval is None:
         return None
     value = sum((sum(part.values(), Fraction()) / len(part) for part in means), Fraction()) / len(means)
-    return _Measured(value, interval, sum(map(len, means)))
+    clusters = {keys[unit] for part in means for unit in part}
+    return _Measured(value, interval, sum(map(len, means)), len(clusters))
 
 
 def _fill(columns: Sequence[Samples], lost: Sequence[Sequence[Unit]], value: int) -> list[Samples]:
@@ -290,7 +292,8 @@ def _enough(gate: Threshold, seen: _Measured) -> str:
     half = value - seen.interval.low if gate.bound == "low" else seen.interval.high - value
     gap = value - limit if gate.bound == "low" else limit - value
     if gap > 0:
-        needed = tasks_needed(seen.n, half, gap, unvaried=value in {0.0, 1.0})
-        return f"about {needed} tasks like these instead of {seen.n}"
+        kind, count = independent(seen.clusters, seen.n)
+        needed = tasks_needed(count, half, gap, unvaried=value in {0.0, 1.0})
+        return f"about {needed} {kind}s like these instead of {count}"
     goal = limit + half if gate.bound == "low" else limit - half
     return f"{percent(min(max(goal, 0.0), 1.0))} instead of {percent(value)} of {tasks(seen.n)}, about"

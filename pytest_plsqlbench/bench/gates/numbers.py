@@ -22,7 +22,17 @@ def points(value: Number) -> str:
 
 def tasks(number: int) -> str:
     """A number of tasks."""
-    return "1 task" if number == 1 else f"{number} tasks"
+    return numbered(number, "task")
+
+
+def numbered(number: int, kind: str) -> str:
+    """A number of things."""
+    return f"{number} {kind}{'s' * (number != 1)}"
+
+
+def independent(clusters: int, n: int) -> tuple[str, int]:
+    """What more is needed of, and how many there are: more tasks on the same databases show little more."""
+    return ("database", clusters) if clusters < n else ("task", n)
 
 
 def close(value: Number, limit: Number) -> str:

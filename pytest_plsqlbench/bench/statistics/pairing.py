@@ -54,6 +54,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """Tasks with a lower value."""
     decidable: bool
     """Enough clusters for an interval of this confidence to exclude anything."""
+    moving: int = 0
+    """Clusters whose sum differs: the exact test knows these alone, and ``p`` is at least 2 / 2**moving."""
 
 
 def compare_pairs(subsets: Sequence[Pairs], keys: Keys, confidence: float = CONFIDENCE) -> Difference | None:
@@ -87,6 +89,7 @@ def compare_pairs(subsets: Sequence[Pairs], keys: Keys, confidence: float = CONF
     moves = [[float(change) for change in part.values()] for part in changes]
     gained = sum(change > 0 for part in moves for change in part)
     lost = sum(map(len, moves)) - gained
+    sums = _cluster_sums(subsets, changes, keys)
     halves = halves_interval(sample, confidence)
     score = _score_interval(moves, sample, confidence, exact=exact)
     interval = score.outer(halves or score).within(-1.0, 1.0)
@@ -99,7 +102,7 @@ def compare_pairs(subsets: Sequence[Pairs], keys: Keys, confidence: float = CONF
         low=bounds.low,
         high=bounds.high,
         confidence=confidence,
-        p=mcnemar(gained, lost) if exact else sign_flip(_cluster_sums(subsets, changes, keys)),
+        p=mcnemar(gained, lost) if exact else sign_flip(sums),
         test="mcnemar" if exact else "sign_flip",
         detectable=round(_detectable(interval, sample, confidence, exact=exact), 6),
         n=sum(map(len, subsets)),
@@ -107,6 +110,7 @@ def compare_pairs(subsets: Sequence[Pairs], keys: Keys, confidence: float = CONF
         gained=gained,
         lost=lost,
         decidable=halves is not None,
+        moving=sum(total != 0 for total in sums),
     )
 
 
