@@ -161,3 +161,20 @@ def test_samples_that_are_too_few_do_not_count() -> None:
     assert k_samples(samples, "suite_pass@5") == {many: [Fraction(0)]}
     for name in ("suite_pass@0", "suite_pass", "ex@2", "mean_test_pass@2", "suite_pass@x"):
         assert k_samples(samples, name) is None
+
+
+@pytest.mark.parametrize("solved", [5, 6])
+def test_what_was_seen_is_not_ruled_out(solved: int) -> None:
+    """Halves without the one database where all is solved do not make it possible that nothing ever is."""
+    values: dict[Unit, list[Fraction]] = {
+        ("s", f"t{n}", "postgres"): [Fraction(int(n < solved))] for n in range(11)
+    }
+    keys = {unit: "all" if place < solved else f"d{place}" for place, unit in enumerate(values)}
+    found = mean_interval([values], keys)
+    assert found is not None
+    assert 0.01 < found.low < solved / 11 < found.high
+    failed = {unit: [1 - value for value in part] for unit, part in values.items()}
+    mirrored = mean_interval([failed], keys)
+    assert mirrored is not None
+    assert found.low == pytest.approx(1 - mirrored.high, abs=0.02)
+    assert mirrored.high < 0.99

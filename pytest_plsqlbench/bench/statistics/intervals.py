@@ -71,7 +71,19 @@ def mean_interval(subsets: Sequence[Samples], keys: Keys, confidence: float = CO
     found = _score_interval(sample, values, confidence, exact=exact)
     if not exact:
         found = found.outer(halves_interval(sample, confidence) or found)
-    return rounded(found.outer(Interval(sample.mean, sample.mean)).within(0.0, 1.0))
+    found = found.outer(Interval(sample.mean, sample.mean)).within(0.0, 1.0)
+    return rounded(found.within(*_possible(sample.mean, confidence)))
+
+
+def _possible(mean: float, confidence: float) -> Interval:
+    """What no sample of values from 0 to 1 leaves open, however they hang together (Markov's inequality).
+
+    A true mean below a part ``tail`` of the one seen shows as much in fewer than ``tail`` of samples; random
+    halves that hold no solved task at all would else make the lower bound 0, where something was solved.
+    """
+    tail = (1 - confidence) / 2
+    mean = min(max(mean, 0.0), 1.0)
+    return Interval(tail * mean, 1 - tail * (1 - mean))
 
 
 def _score_interval(
