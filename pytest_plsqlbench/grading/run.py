@@ -185,7 +185,7 @@ class Run:
             if address is None:
                 reason = f": {self._no_oracle}" if dialect == "oracle" and self._no_oracle else " in this run"
                 raise EngineUnavailableError(f"no {TITLES[dialect]} server{reason}")
-            self._engines[dialect] = _open(address, self._limits, lambda line: self.notify(line))
+            self._engines[dialect] = _open(address, self._limits, lambda line: self.notify(line))  # noqa: PLW0108 (given later)
         return self._engines[dialect]
 
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from sample_results import result
 
+from pytest_plsqlbench.bench.baseline.comparable import common_part
+from pytest_plsqlbench.bench.baseline.compare import compare
 from pytest_plsqlbench.bench.blame import Blame
-from pytest_plsqlbench.bench.comparable import common_part
-from pytest_plsqlbench.bench.compare import compare
 from pytest_plsqlbench.bench.difference import escape
+from pytest_plsqlbench.bench.gates.verdict import GateVerdict
 from pytest_plsqlbench.bench.summary import summarize
-from pytest_plsqlbench.bench.verdict import GateVerdict
 from pytest_plsqlbench.reporting.markdown import code, plain, table
 from pytest_plsqlbench.reporting.stepsummary import LIMIT, append_step_summary, cut_to, step_summary
 
