@@ -23,7 +23,7 @@ WIDTH = 80
 WORDS: dict[Decision, str] = {
     "held": "held",
     "broken": "BROKEN",
-    "not_enough_evidence": "CAN'T TELL",
+    "not_enough_evidence": "NOT ENOUGH EVIDENCE",
 }
 KIND_WORDS = {
     "newly_broken": "newly broken",
@@ -54,7 +54,7 @@ def gate_lines(verdicts: Sequence[GateVerdict]) -> Iterator[str]:
     found = ", ".join(f"{counts[kind]} {WORDS[kind].lower()}" for kind in order if counts[kind])
     yield f"gates: {found}"
     for verdict in sorted(verdicts, key=lambda verdict: order.index(verdict.verdict)):
-        yield from _wrapped(f"{WORDS[verdict.verdict]:<10}  {escape(verdict.gate)}", 14)
+        yield from _wrapped(f"{WORDS[verdict.verdict]:<6}  {escape(verdict.gate)}", 14)
         yield from _wrapped(f"{'':<14}{escape(verdict.reason)}", 14)
         if verdict.enough is not None:
             yield from _wrapped(f"{'':<14}enough would be: {escape(verdict.enough)}", 14)

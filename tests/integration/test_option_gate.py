@@ -38,7 +38,7 @@ def test_gates_decide_the_exit_code(suite: Suite, workers: tuple[str, ...]) -> N
     )
     unknown = suite.run(half_right(suite), "--plsql-gate=low(talks.episode_pass@1) >= 0.5", *workers)
     assert unknown.ret == 6
-    unknown.stdout.fnmatch_lines(["CAN'T TELL *low(talks*", "*enough would be:*"])
+    unknown.stdout.fnmatch_lines(["NOT ENOUGH EVIDENCE *low(talks*", "*enough would be:*"])
 
 
 def test_a_solved_run_can_break_a_gate(suite: Suite) -> None:
@@ -67,7 +67,7 @@ def test_saved_results_give_the_same_verdicts_and_words(suite: Suite) -> None:
         "share(syntax_error) <= 0.5",
         "coverage >= 0.9",
         "infrastructure_errors == 0",
-        "nowhere.ex@1 >= 0",
+        "functions.ex@1 >= 0",
     ]
     run = suite.run(half_right(suite), *(f"--plsql-gate={text}" for text in gates))
     saved = gate(suite, *(part for text in gates for part in ("--gate", text)))
@@ -109,7 +109,7 @@ def test_a_lost_engine_is_no_verdict(suite: Suite) -> None:
         suite.predict(*rows), "--plsql-oracle=none", "--plsql-dialect=all", "--plsql-gate=solved@1 >= 0.9"
     )
     assert result.ret == 6
-    result.stdout.fnmatch_lines(["CAN'T TELL*", "*verdicts of 1 task lost to servers or engines"])
+    result.stdout.fnmatch_lines(["NOT ENOUGH EVIDENCE*", "*verdicts of 1 task lost to servers or engines"])
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,11 @@ def test_a_lost_engine_is_no_verdict(suite: Suite) -> None:
         ("spider.suite_pas@1 >= 1", "column 8, at 'suite_pas@1': *did you mean suite_pass@1?"),
         ("", "--plsql-gate: the gate is empty, it would demand nothing"),
         ("# later", "column 1, at '#': not expected"),
+        (
+            "function.suite_pass@1 >= 0",
+            "no turn of this run is of subset 'function'; did you mean functions?",
+        ),
+        ("no_worse_than(baseline, subset=x)", "name one with --plsql-baseline"),
         ("solved@1 >= 25", "column 13, at '25': *write 25% or 0.25*"),
         ("no_worse_than(baseline)", "*name one with --plsql-baseline"),
     ],

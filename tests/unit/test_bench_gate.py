@@ -127,7 +127,7 @@ def test_a_value_decides_exactly() -> None:
     assert verdict("solved@1 == 1", many(3, 3)).verdict == "held"
     found = verdict("mbpp.suite_pass@1 >= 0.3334", rows)
     assert (found.verdict, found.n) == ("broken", 3)
-    assert found.reason.startswith("33.33% [6.1%, 79.2%], n = 3; asked for >= 33.3")
+    assert found.reason.startswith("33.33% [6.1%, 79.2%], n = 3; asked for >= 0.3334")
     assert found.value == 1 / 3
 
 
@@ -242,7 +242,7 @@ def test_short_coverage_is_no_bad_verdict() -> None:
     assert (short.verdict, short.unfit, short.enough) == (
         "not_enough_evidence",
         True,
-        "predictions for 1 more turns",
+        "predictions for 1 more turn",
     )
     assert verdict("coverage >= 0.9", rows).verdict == "held"
     lost = [*rows, single("y", 0, status="engine_unavailable")]
@@ -463,3 +463,12 @@ def test_a_worse_model_is_told_what_would_show_it() -> None:
     assert found.verdict == "not_enough_evidence"
     assert found.enough is not None
     assert re.search(r"-5.0 points would be shown to be worse by about \d+ tasks", found.enough)
+
+
+def test_limits_are_shown_as_they_were_written_and_one_turn_is_one() -> None:
+    one = verdict("graded >= 2", [single("t", 1)])
+    assert one.reason == "1 graded, of 1 turn; asked for >= 2"
+    assert verdict("solved@1 >= 0.12345", many(1, 4)).reason.endswith("asked for >= 0.12345")
+    short = verdict("coverage >= 99.95%", [single("t", 0, status="missing")])
+    assert short.reason == "coverage is 0% (0 of 1 turn); asked for >= 99.95%"
+    assert short.enough == "predictions for 1 more turn"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pytest_plsqlbench.bench.baseline.comparable import CommonPart
 from pytest_plsqlbench.bench.gates.against import judge_against
-from pytest_plsqlbench.bench.gates.numbers import close, independent, percent, tasks, tasks_needed
+from pytest_plsqlbench.bench.gates.numbers import close, independent, numbered, percent, tasks, tasks_needed
 from pytest_plsqlbench.bench.gates.text import Against, Gate, Operator, Threshold
 from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
 from pytest_plsqlbench.bench.metrics import Unit, unit_samples
@@ -145,7 +145,7 @@ def _judge_count(gate: Threshold, rows: Sequence[TurnResult], evidence: Evidence
     if count <= gate.limit <= count + unknown:
         possible.add(gate.limit)
     decision = _agreed("held" if _HOLDS[gate.operator](x, gate.limit) else "broken" for x in possible)
-    found = f"{count} {name}, of {len(rows)} turns; asked for {gate.operator} {float(gate.limit):g}"
+    found = f"{count} {name}, of {numbered(len(rows), 'turn')}; asked for {gate.operator} {gate.written}"
     undecided = decision == "not_enough_evidence"
     return GateVerdict(
         gate=gate.text,
@@ -167,13 +167,17 @@ def _judge_ratio(gate: Threshold, rows: Sequence[TurnResult]) -> GateVerdict:
     counted, among = ratio(rows, gate.quantity.name)
     value = Fraction(counted, among) if among else None
     held = value is not None and _HOLDS[gate.operator](value, gate.limit)
-    shown = f"{close(value, gate.limit)} ({counted} of {among} turns)" if value is not None else "no turn"
+    shown = (
+        f"{close(value, gate.limit)} ({counted} of {numbered(among, 'turn')})"
+        if value is not None
+        else "no turn"
+    )
     short = math.ceil(gate.limit * among) - counted
     return GateVerdict(
         gate=gate.text,
         verdict="held" if held else "not_enough_evidence",
-        reason=f"{gate.quantity.name} is {shown}; asked for {gate.operator} {percent(gate.limit)}",
-        enough=None if held else f"{_WITH[gate.quantity.name]} for {max(short, 1)} more turns",
+        reason=f"{gate.quantity.name} is {shown}; asked for {gate.operator} {gate.written}",
+        enough=None if held else f"{_WITH[gate.quantity.name]} for {numbered(max(short, 1), 'more turn')}",
         value=float(value) if value is not None else None,
         n=among,
         unfit=not held,
@@ -275,7 +279,7 @@ def _agreed(verdicts: Iterable[Decision]) -> Decision:
 
 
 def _found(gate: Threshold, seen: _Measured) -> str:
-    limit = f"{gate.operator} {percent(gate.limit)}"
+    limit = f"{gate.operator} {gate.written}"
     interval = f"[{percent(seen.interval.low)}, {percent(seen.interval.high)}]"
     if gate.bound is None:
         return f"{close(seen.value, gate.limit)} {interval}, n = {seen.n}; asked for {limit}"

@@ -62,6 +62,8 @@ class Threshold(NamedTuple):
     bound: Bound | None
     operator: Operator
     limit: Fraction
+    written: str
+    """The limit as the user wrote it."""
 
 
 class Against(NamedTuple):
@@ -160,7 +162,7 @@ class _Parser:
         if quantity.kind == "count" and number.text.endswith("%"):
             raise self._error(number, f"{quantity.name} is a number of turns, no share of them")
         self._check_limit(quantity, limit)
-        return Threshold(self._text, quantity, bound, cast("Operator", sign.text), limit)
+        return Threshold(self._text, quantity, bound, cast("Operator", sign.text), limit, number.text)
 
     def _quantity(self) -> Quantity:
         first = self._take()
