@@ -77,23 +77,23 @@ def command(  # noqa: PLR0913, PLR0917 (one an option; click passes them by name
 
     runs = distinct([read_run(path) for path in results])
     judged = judge_saved(runs[0], gates=gates, files=files, baseline=baseline, common=common, way=WAY)
-    day = date if isinstance(date, datetime) else datetime.now(UTC)
-    written = [
-        entry(
-            run.label,
-            run.summary,
-            date=day.date().isoformat(),
-            organization=organization,
-            category=category,
-            link=link,
-        )
-        for run in (runs if entries is not None else ())
-    ]
     target = out or (runs[0].path.parent / PAGE if len(runs) == 1 else Path(PAGE))
     size = write_report(target, runs, judged)
     turns = sum(len(run.results) for run in runs)
     click.echo(f"{target}: {turns:,} turns of {len(runs)} run{'s' * (len(runs) > 1)}, {size / 1e6:.1f} MB")
     if entries is not None:
+        day = date if isinstance(date, datetime) else datetime.now(UTC)
+        written = [
+            entry(
+                run.label,
+                run.summary,
+                date=day.date().isoformat(),
+                organization=organization,
+                category=category,
+                link=link,
+            )
+            for run in runs
+        ]
         write_atomically(entries, encode_entries(written))
         click.echo(f"{entries}: {len(written)} leaderboard {'entry' if len(written) == 1 else 'entries'}")
         for run in runs:

@@ -52,6 +52,18 @@ def test_entries_are_written_and_say_what_they_rest_on(folder: Path) -> None:
     assert "note: model-b: spider rests on 6 of 970 published tasks" in output
 
 
+def test_entries_that_cannot_be_made_do_not_cost_the_page(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_args: object, **_more: object) -> None:
+        raise UserError("no entry can be made of this run")
+
+    monkeypatch.setattr("pytest_plsqlbench.reporting.leaderboard.entry", refuse)
+    with pytest.raises(UserError, match="no entry"):
+        CliRunner().invoke(command, ["a", "--leaderboard-json", "board.json"], catch_exceptions=False)
+    assert (folder / "a" / "report.html").exists()
+
+
 def test_a_baseline_is_compared_with(folder: Path) -> None:
     run("b", "--baseline", "a")
     page = (folder / "b" / "report.html").read_text(encoding="utf-8")
