@@ -153,8 +153,8 @@ class Closing:
         """Write ``report.html``; why there is none, or None."""
         from pytest_plsqlbench.reporting.page.render import Judged, write_page  # noqa: PLC0415
 
-        found, baseline = self._assessment, self._settings.baseline
-        judged = Judged(found.verdicts, found.comparison, str(baseline), found.refused) if found else Judged()
+        found, baseline = self._assessment, self._settings.baseline_name
+        judged = Judged(found.verdicts, found.comparison, baseline, found.refused) if found else Judged()
         return write_page(self._settings.report, results, summary, collected=collected, judged=judged)
 
     def tell_ci(self, *, collected: int, left_out: Mapping[str, int]) -> None:

@@ -93,6 +93,17 @@ def test_the_page_of_the_run_is_the_one_that_is_made_of_its_files(suite: Suite) 
     assert b"coverage &gt;= 0.5" in written
 
 
+def test_the_page_beside_a_baseline_is_made_again_with_the_same_option(suite: Suite) -> None:
+    suite.run(suite.predict(*suite.right()), "--plsql-report=old")
+    suite.run(suite.predict(*suite.right()), "--plsql-baseline=old")
+    page = suite.folder / "reports" / "report.html"
+    written = page.read_bytes()
+    page.unlink()
+    command = "from pytest_plsqlbench.cli import main; main(['report', 'reports', '--baseline', 'old'])"
+    suite.pytester.run(sys.executable, "-c", command)
+    assert page.read_bytes() == written
+
+
 def test_what_a_reference_is_like_stands_beside_the_verdict(suite: Suite) -> None:
     suite.run(suite.predict(suite.right()[0]))
     first, *talk = suite.results()
