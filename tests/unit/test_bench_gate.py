@@ -97,7 +97,7 @@ def test_comments_and_blank_lines_are_no_gates() -> None:
         ("better_than(baseline, margin=1%)", 23, "expected one of metric"),
         ("better_than(old.jsonl)", 13, "expected the word baseline"),
         ("no_worse_than(baseline, margin=1)", 32, "from 0 to below 1"),
-        ("no_worse_than(baseline, level=0)", 31, "from 0 to below 0.5"),
+        ("no_worse_than(baseline, level=0)", 31, "above 0 and below 0.5"),
         ("no_worse_than(baseline, metric=speed)", 32, "no metric"),
         ("no_worse_than(baseline margin=1%)", 24, "expected )"),
     ],

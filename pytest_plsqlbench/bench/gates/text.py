@@ -287,7 +287,8 @@ class _Parser:
     def _between(self, token: _Token, low: Fraction, high: Fraction) -> Fraction:
         number = self._number(token)
         if not low <= number < high or (high == Fraction(1, 2) and not number):
-            raise self._error(token, f"expected a number from {float(low):g} to below {float(high):g}")
+            start = "above 0 and" if high == Fraction(1, 2) else f"from {float(low):g} to"
+            raise self._error(token, f"expected a number {start} below {float(high):g}")
         return number
 
     def _check_limit(self, quantity: Quantity, limit: Fraction) -> None:
