@@ -75,8 +75,8 @@ class Closing:
                 self._run_file.begin()
                 self._store.add(msgspec.json.decode(text, type=TurnResult))
                 self._reused += getattr(report, REUSED_ATTRIBUTE, False)
-            if (texts := getattr(report, TEXT_ATTRIBUTE, None)) is not None:
-                self._texts.add(texts)
+            if (texts := report.__dict__.pop(TEXT_ATTRIBUTE, None)) is not None:
+                self._texts.add(texts)  # and pytest, which keeps all reports, need not keep them, too
         except UserError as error:
             self._told = True
             raise pytest.UsageError(f"{error}; what was written before stays") from None

@@ -321,8 +321,9 @@ class BenchSession:
         if self._part is not None:  # with the first report, so that it comes before the first result
             setattr(report, workers.PART, self._part)
             self._part = None
-        result: TurnResult | None = item.__dict__.get(RESULT_ATTRIBUTE)
-        if result is not None and call.when == "call":
+        # taken: pytest keeps all items to the end
+        result: TurnResult | None = item.__dict__.pop(RESULT_ATTRIBUTE, None) if call.when == "call" else None
+        if result is not None:
             setattr(report, RESULT_ATTRIBUTE, msgspec.json.encode(result).decode())
             if isinstance(item, TurnItem):
                 setattr(report, TEXT_ATTRIBUTE, item.text())
