@@ -113,6 +113,7 @@ def test_several_run_side_by_side() -> None:
 
 _RUN = """
 import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a background job ignores it
 from pytest_plsqlbench.servers.postgres import start_postgres
 with start_postgres("embedded") as server:
     print(server.directory, (server.directory / "data" / "postmaster.pid").read_text().split()[0],
