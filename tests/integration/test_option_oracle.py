@@ -136,7 +136,7 @@ def test_the_published_release_without_a_server(
     assert len(oracle) == 25  # all but the five of Spider, which run on PostgreSQL too
     assert len(items) == 30
     result = pytester.runpytest_subprocess(folder, *options)
-    assert result.ret == 0
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED  # nothing was graded
     result.stdout.fnmatch_lines(["no Oracle server: none was asked for; *"])
     lines = (pytester.path / "reports" / "results.jsonl").read_text().splitlines()
     statuses = Counter(row["status"] for row in map(json.loads, lines) if row["dialect"] == "oracle")
