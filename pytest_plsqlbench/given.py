@@ -121,13 +121,7 @@ def usage_error(message: str) -> Exception:
 
 def read_predictions(given: Given) -> Path | None:
     """The file of predictions; None: the references."""
-    if given.value == GOLD:
-        return None
-    path = given.path()
-    if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise usage_error(f"{given.name}: {given.value} {what}")
-    return path
+    return None if given.value == GOLD else _file(given)
 
 
 def read_repeat(given: Given) -> int:
@@ -140,12 +134,15 @@ def read_repeat(given: Given) -> int:
 
 def read_quarantine(given: Given) -> Path | None:
     """The list of turns that are not to be graded."""
-    if given.value is None:
-        return None
-    if not given.path().is_file():
-        what = "is a folder, not a file" if given.path().is_dir() else "does not exist"
+    return None if given.value is None else _file(given)
+
+
+def _file(given: Given) -> Path:
+    path = given.path()
+    if not path.is_file():
+        what = "is a folder, not a file" if path.is_dir() else "does not exist"
         raise usage_error(f"{given.name}: {given.value} {what}")
-    return given.path()
+    return path
 
 
 def read_report(given: Given) -> Path:
