@@ -207,7 +207,10 @@ def test_a_place_that_cannot_be_looked_at_does_not_keep_us_from_the_others(
     [
         (["--postgres", "container"], "no Docker daemon answers at unix:///nowhere/docker.sock"),
         (["--oracle", "container"], "no Docker daemon answers at unix:///nowhere/docker.sock"),
-        (["--oracle", "container", "--data"], "--data drops what is loaded into an Oracle server that stays: name it"),
+        (
+            ["--oracle", "container", "--data"],
+            "--data drops what is loaded into an Oracle server that stays: name it",
+        ),
         (["--data"], "--data drops what is loaded into an Oracle server that stays: name it"),
         (["--postgres", "embeded"], "the PostgreSQL DSN cannot be read"),
     ],
