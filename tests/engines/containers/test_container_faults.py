@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,9 +17,14 @@ from click.testing import CliRunner
 
 from pytest_plsqlbench.cli.reap import command as reap
 from pytest_plsqlbench.servers import container_sweep
+from pytest_plsqlbench.servers.container import ContainerServer
 from pytest_plsqlbench.servers.container_sweep import OWNER_LABEL, RUN_LABEL, sweep
 from pytest_plsqlbench.servers.owner import Owner
-from pytest_plsqlbench.servers.postgres_container import start_postgres_container
+from pytest_plsqlbench.servers.postgres_container import (
+    PostgresProbe,
+    postgres_spec,
+    start_postgres_container,
+)
 from pytest_plsqlbench.servers.unavailable import ServerUnavailableError
 
 pytestmark = pytest.mark.docker
@@ -97,12 +103,13 @@ def test_real_server_that_refuses_its_settings_says_why(
 
 
 def test_container_killed_at_its_memory_limit_says_so(image_that: ImageThat, ours: Ours) -> None:
-    # tail keeps a line that never ends in memory
-    greedy = image_that("ulimit -d unlimited 2>/dev/null; sleep 0.2; head -c 1000000000 /dev/zero | tail")
+    # not at once, since the daemon has to be watching; one process, whose own limit would end it before
+    greedy = image_that("sleep 0.2; exec awk 'BEGIN { text = \"x\"; for (;;) text = text text }'")
+    spec = postgres_spec(greedy, "secret")
+    spec = replace(spec, memory=32 << 20, host_settings={**spec.host_settings, "ulimits": []})
     with pytest.raises(ServerUnavailableError) as caught:
-        start_postgres_container(greedy, pull="never", memory=32 << 20)
-    assert "ended at start: exit code" in one_line(caught)
-    assert "memory limit of 32 MB" in one_line(caught)
+        ContainerServer.start(spec, PostgresProbe("secret", spec.run_id), seconds=20, pull="never")
+    assert "ended at start: exit code 137, killed at its memory limit of 32 MB" in one_line(caught)
 
 
 def test_database_that_never_answers(image_that: ImageThat, ours: Ours) -> None:
