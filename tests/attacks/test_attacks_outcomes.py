@@ -13,7 +13,7 @@ import pytest
 from attack_cases import CANARIES_AT_THE_END, MARK, Attacked, Case, Expected, attack, attacks
 
 MODES = (0, 2)
-FREE = {"isolated_copy", "candidate_not_called"}
+FREE = {"isolated_copy", "candidate_not_called", "replayed"}
 """Flags that say how a turn was played: a case names them where it must be so."""
 KINDS = {
     *("print", "read", "time", "sessions", "persist", "transactions", "shadow"),
