@@ -17,7 +17,7 @@ from pytest_plsqlbench.bench.metrics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_plsqlbench.bench.metrics import MetricValue
     from pytest_plsqlbench.bench.summary import Summary
@@ -92,25 +92,40 @@ def _row(name: str, metrics: Mapping[str, MetricValue], used: Sequence[str], cov
 
 def table_lines(table: Headline) -> Iterator[str]:
     """Lines of text, as wide as a terminal: bounds with a decimal where there is room for it."""
+    return fitted(lambda digits: _cells(table, digits))
+
+
+def fitted(cells: Callable[[int], Iterable[tuple[str, ...]]]) -> Iterator[str]:
+    """Lines of a table as wide as a terminal; the first column is cut where that does not do.
+
+    Args:
+        cells: gives the rows, the heading among them, with so many decimals in the bounds of intervals.
+    """
     for digits in (1, 0):
-        rows = list(_cells(table, digits))
+        rows = list(cells(digits))
         widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
         room = WIDTH - sum(width + 2 for width in widths[1:])
         if room >= min(widths[0], LEAST_NAME):
             break
     widths[0] = max(7, min(widths[0], room))
     for row in rows:
-        cells = (f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
-        yield f"{shorten(row[0], widths[0]):<{widths[0]}}{''.join(cells)}".rstrip()
+        others = (f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+        yield f"{shorten(row[0], widths[0]):<{widths[0]}}{''.join(others)}".rstrip()
 
 
 def _cells(table: Headline, digits: int) -> Iterator[tuple[str, ...]]:
     yield ("subset", table.unit, "coverage", *table.titles)
-    columns = list(zip(*(row.metrics for row in table.rows), strict=True))
-    widths = [max(len(interval(metric, digits)) for metric in column) for column in columns]
-    for row in table.rows:
-        values = (_cell(metric, digits, width) for metric, width in zip(row.metrics, widths, strict=True))
+    columns = [
+        column_cells(column, digits) for column in zip(*(row.metrics for row in table.rows), strict=True)
+    ]
+    for row, *values in zip(table.rows, *columns, strict=True):
         yield (row.name or "overall", str(row.count), row.coverage, *values)
+
+
+def column_cells(metrics: Sequence[MetricValue | None], digits: int) -> list[str]:
+    """The cells of a column of metrics: each value, and the intervals one below the other."""
+    width = max((len(interval(metric, digits)) for metric in metrics), default=0)
+    return [_cell(metric, digits, width) for metric in metrics]
 
 
 def _cell(metric: MetricValue | None, digits: int, width: int) -> str:

@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.difference import escape
+from pytest_plsqlbench.reporting.chances import chances_lines
 from pytest_plsqlbench.reporting.headline import WIDTH, headlines, models_named, percent, table_lines
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def summary_lines(
         yield from table_lines(table)
     if any(table.has_intervals for table in tables):
         yield "beside each score: its 95% confidence interval, in percent"
+    yield from chances_lines(summary)
     yield ""
     turns = summary.counts.turns
     if turns < collected:

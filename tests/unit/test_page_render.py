@@ -58,6 +58,14 @@ def text_of(folder: Path, *results: object, judged: Judged | None = None) -> str
     return render([read_run(folder / str(number)) for number in range(len(results))], judged)
 
 
+def test_several_samples_have_a_table_of_chances(tmp_path: Path) -> None:
+    several = [turn_result("t", 2 - (sample == 1), sample=sample) for sample in range(2)]
+    page = page_of(tmp_path, several, [turn_result("t", 2, model="model-b")])
+    assert "Several samples a task" in page.text
+    assert re.search(r"functions model-a Suite Pass 2 100\.0% [\d.-]+ 0\.0% [\d.-]+ 1 ", page.text)
+    assert "Several samples" not in page_of(tmp_path / "one", [turn_result("t", 2)]).text
+
+
 def test_only_the_pages_own_script_may_run_and_nothing_is_loaded(tmp_path: Path) -> None:
     text = text_of(tmp_path, many(30))
     page = Page(text)

@@ -60,6 +60,28 @@ def test_conversations_have_a_table_of_their_own() -> None:
     ]
 
 
+def test_several_samples_have_a_table_of_their_own() -> None:
+    solved = {"a": [1, 1, 1], "b": [1, 0, 0]}
+    text = lines(
+        *(
+            result(task, "mbpp", won, 1, sample=n)
+            for task, wins in solved.items()
+            for n, won in enumerate(wins)
+        ),
+        result("c", "other", 1, 1),
+    )
+    start = text.index("several samples a task: at least one of k solves it (@k), all of k do (^k)")
+    assert [line.split() for line in text[start + 1 : text.index("")]] == [
+        ["subset", "metric", "k", "tasks", "one", "of", "k", "(@k)", "all", "of", "k", "(^k)"],
+        ["mbpp", "Suite", "Pass", "2", "2", "83.3%", ANY, "50.0%", ANY],
+        ["mbpp", "Suite", "Pass", "3", "2", "100.0%", ANY, "50.0%", ANY],
+    ]
+
+
+def test_one_sample_a_task_has_no_table_of_samples() -> None:
+    assert not [line for line in lines(result("a", "mbpp", 1, 1)) if "samples" in line]
+
+
 def test_a_run_that_was_stopped_says_so() -> None:
     assert "incomplete: 1 of 5 turns were graded before the run ended" in lines(
         result("a", "s", 1, 1), collected=5
@@ -94,22 +116,27 @@ SUBSETS = st.tuples(
 
 
 @settings(max_examples=50)
-@given(st.lists(SUBSETS, min_size=1, max_size=6))
-def test_the_tables_fit_80_columns(subsets: list[tuple[str, str, int, int]]) -> None:
+@given(st.lists(SUBSETS, min_size=1, max_size=6), st.sampled_from([1, 11]))
+def test_the_tables_fit_80_columns(subsets: list[tuple[str, str, int, int]], samples: int) -> None:
     results = [
         result(
             f"t{n}-{task}",
             f"{'procarena_' if kind == 'call' else ''}{n}{subset}",
-            (passed + task) % 3,
+            (passed + task + sample) % 3,
             2,
             conversation=kind == "talk",
+            sample=sample,
         )
         for n, (subset, kind, passed, tasks) in enumerate(subsets)
         for task in range(tasks)
+        for sample in range(samples)
     ]
     text = lines(*results)
     assert max(len(line) for line in text) <= 80
-    names = [line.split()[0] for line in text[: text.index("")]]
+    names = [
+        line.split()[0]
+        for line in text[: next(n for n, line in enumerate(text) if not line or "samples" in line)]
+    ]
     shown = [name for name in names if name not in {"subset", "overall", "beside"}]
     assert len(shown) == len(subsets)
 

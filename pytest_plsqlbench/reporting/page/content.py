@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from pytest_plsqlbench.bench.metrics import EPISODE_PASS, EX, MEAN_TEST_PASS, SUITE_PASS
 from pytest_plsqlbench.bench.visible import visible
+from pytest_plsqlbench.reporting.chances import chances
 from pytest_plsqlbench.reporting.headline import EPISODES, SINGLE, TITLES, interval, percent
 
 if TYPE_CHECKING:
@@ -140,6 +141,24 @@ def _subset_rows(runs: Sequence[SavedRun], subset: str, used: Sequence[str]) -> 
         if metrics is not None:
             coverage = percent(run.summary.subsets[subset].coverage.value)
             yield _row(run, number, metrics, used, coverage, "")
+
+
+def samples_table(runs: Sequence[SavedRun]) -> list[dict[str, Any]]:
+    """Chances to solve a task by k samples, grouped by subset; none where no task has several."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for number, run in enumerate(runs, 1):
+        for row in chances(run.summary):
+            shown = {
+                "label": run.label,
+                "number": number,
+                "title": row.title,
+                "k": row.k,
+                "one": score(row.one),
+                "all": score(row.all),
+                "n": f"{row.n:,}",
+            }
+            groups.setdefault(row.subset, []).append(shown)
+    return [{"name": visible(subset), "rows": rows} for subset, rows in sorted(groups.items())]
 
 
 def _row(

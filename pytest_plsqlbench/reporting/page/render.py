@@ -25,6 +25,7 @@ from pytest_plsqlbench.reporting.page.content import (
     plot_table,
     rank,
     run_facts,
+    samples_table,
     subset_tables,
     warnings,
 )
@@ -206,6 +207,7 @@ def render(runs: Sequence[SavedRun], judged: Judged | None = None) -> str:
         "neighbours": list(neighbours(ranking, metric)) if several else [],
         "confidence": CONFIDENCE,
         "subset_tables": list(subset_tables(runs)),
+        "samples": samples_table(runs),
         "comparison": (
             against_baseline(comparison, visible(judged.baseline), runs[0].label) if comparison else None
         ),
