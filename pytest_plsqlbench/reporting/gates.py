@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.difference import escape
-from pytest_plsqlbench.bench.gates.numbers import points
+from pytest_plsqlbench.bench.gates.numbers import points, points_between
 from pytest_plsqlbench.bench.statistics.samples import SOLVED_AT_1
 from pytest_plsqlbench.reporting.headline import percent
 
@@ -91,7 +91,7 @@ def _row(metric: str, found: Difference) -> tuple[str, ...]:
         percent(found.baseline),
         percent(found.value),
         points(found.difference),
-        f"[{points(found.low)}, {points(found.high)}]",
+        points_between(found.low, found.high),
         _conclusion(found),
     )
 

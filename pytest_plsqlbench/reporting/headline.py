@@ -137,12 +137,17 @@ def _cell(metric: MetricValue | None, digits: int, width: int) -> str:
 
 def interval(metric: MetricValue | None, digits: int = 1) -> str:
     """Bounds in percent, rounded outwards: what is shown is never narrower than what was computed."""
-    if metric is None or metric.low is None or metric.high is None:
+    return "" if metric is None else outer(metric.low, metric.high, digits)
+
+
+def outer(low: float | None, high: float | None, digits: int = 1) -> str:
+    """Bounds in percent, rounded outwards; empty where there are none."""
+    if low is None or high is None:
         return ""
     scale = 10**digits
-    low = math.floor(round(metric.low * 100 * scale, 6)) / scale
-    high = math.ceil(round(metric.high * 100 * scale, 6)) / scale
-    return f"{low:.{digits}f}-{high:.{digits}f}"
+    least = math.floor(round(low * 100 * scale, 6)) / scale
+    most = math.ceil(round(high * 100 * scale, 6)) / scale
+    return f"{least:.{digits}f}-{most:.{digits}f}"
 
 
 def percent(value: float | None) -> str:

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_plsqlbench.bench.gates.numbers import points, points_between
 from pytest_plsqlbench.reporting.headline import headlines, interval, percent
 from pytest_plsqlbench.reporting.markdown import code, plain, table
 
@@ -198,8 +199,8 @@ def _difference(found: Difference) -> tuple[str, ...]:
     return (
         percent(found.baseline),
         percent(found.value),
-        f"{found.difference * 100:+.1f}",
-        f"{found.low * 100:+.1f} to {found.high * 100:+.1f}",
+        points(found.difference),
+        points_between(found.low, found.high)[1:-1].replace(", ", " to "),
         f"{found.detectable * 100:.1f}",
     )
 

@@ -122,7 +122,7 @@ def test_what_changed_is_counted_and_named() -> None:
     part = common_part(old, new, baseline="old.jsonl", common=False, way="--common")
     text = a_summary(comparison=compare(part, "old.jsonl"))
     assert "### Against `old.jsonl` (`old`)\n\n20 tasks compared.\n" in text
-    assert re.search(r"\| `suite_pass@1` \| 75\.0% \| 50\.0% \| -25\.0 \| -\d\d\.\d to [+-]\d+\.\d \|", text)
+    assert re.search(r"\| `suite_pass@1` \| 75\.0% \| 50\.0% \| -25\.0 \| -\d\d\.\d to [+-]?\d+\.\d \|", text)
     assert "Turns: 5 newly broken." in text
     assert "Newly broken: `t10[postgres]`, `t11[postgres]`" in text
 

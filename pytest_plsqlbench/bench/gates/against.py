@@ -8,7 +8,18 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from pytest_plsqlbench.bench.baseline.comparable import CommonPart
-from pytest_plsqlbench.bench.gates.numbers import independent, numbered, percent, points, tasks, tasks_needed
+from pytest_plsqlbench.bench.gates.numbers import (
+    at_least,
+    chance,
+    independent,
+    numbered,
+    percent,
+    points,
+    points_between,
+    tasks,
+    tasks_needed,
+    written,
+)
 from pytest_plsqlbench.bench.gates.text import EACH, Against
 from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
 from pytest_plsqlbench.bench.metrics import Unit, unit_samples
@@ -132,10 +143,13 @@ def _judge_each(gate: Against, subsets: Mapping[str, _Subset], keys: Keys, name:
     confidence = float(1 - 2 * gate.level)
     strict = float(1 - 2 * gate.level / len(subsets))
     decisions: dict[str, Decision] = {}
+    decided_at = dict.fromkeys(subsets, confidence)
     for subset, pairs in subsets.items():
         decision = _decision(gate, [pairs], keys, confidence)[0]
-        if decision == "broken" and _decision(gate, [pairs], keys, strict)[0] != "broken":
-            decision = "not_enough_evidence"
+        if decision == "broken":
+            decided_at[subset] = strict
+            if _decision(gate, [pairs], keys, strict)[0] != "broken":
+                decision = "not_enough_evidence"
         decisions[subset] = decision if pairs.seen else "not_enough_evidence"
     by: dict[Decision, list[str]] = {}
     for subset, decision in decisions.items():
@@ -148,8 +162,8 @@ def _judge_each(gate: Against, subsets: Mapping[str, _Subset], keys: Keys, name:
     shown = by[verdict] if verdict != "held" else list(decisions)
     parts = []
     for subset in shown:
-        seen = compare_pairs([subsets[subset].seen], keys, confidence)
-        parts.append(f"{subset} {_interval(seen) if seen else 'not judged in both'}")
+        seen = compare_pairs([subsets[subset].seen], keys, decided_at[subset])
+        parts.append(f"{subset} {_interval(gate, seen) if seen else 'not judged in both'}")
     words = {"held": "in each of", "broken": "not so in", "not_enough_evidence": "cannot be told in"}
     return GateVerdict(
         gate=gate.text,
@@ -161,16 +175,16 @@ def _judge_each(gate: Against, subsets: Mapping[str, _Subset], keys: Keys, name:
     )
 
 
-def _interval(found: Difference) -> str:
-    return f"{points(found.difference)} points [{points(found.low)}, {points(found.high)}]"
+def _interval(gate: Against, found: Difference) -> str:
+    return f"{points(found.difference)} points {points_between(found.low, found.high, -gate.margin)}"
 
 
 def _found(gate: Against, found: Difference, name: str) -> str:
-    margin = f", margin {points(gate.margin).lstrip('+')}" if gate.claim == "no_worse_than" else ""
-    exact = "" if gate.claim == "no_worse_than" else f", p = {found.p:.2g}"
+    margin = f", margin {written(gate.margin * 100)}" if gate.claim == "no_worse_than" else ""
+    exact = "" if gate.claim == "no_worse_than" else f", p = {chance(found.p, 2 * gate.level)}"
     return (
         f"{gate.metric} {percent(found.value)} against {percent(found.baseline)} in {name}:"
-        f" {_interval(found)}{margin}{exact}; {tasks(found.n)}, {found.clusters} independent"
+        f" {_interval(gate, found)}{margin}{exact}; {tasks(found.n)}, {found.clusters} independent"
     )
 
 
@@ -197,11 +211,12 @@ def _enough(gate: Against, found: Difference, lost: int) -> str:
                 " by chance, however many tasks they have"
             )
         if found.low > -margin:
-            asked = float(2 * gate.level)
-            return f"more {kind}s: the exact test gives p = {found.p:.2g}, asked for at most {asked:g}"
+            asked = 2 * gate.level
+            p = chance(found.p, asked)
+            return f"more {kind}s: the exact test gives p = {p}, asked for at most {written(asked)}"
         bar = max(bar, least / count)  # of whole tasks or databases
         fewest = math.ceil(count * least / found.moving) if found.moving else 1
-    seen = f"a difference above {points(bar)} points would show in {numbered(count, kind)}"
+    seen = f"a difference above {at_least(bar)} points would show in {numbered(count, kind)}"
     if gap > 0:
         more = tasks_needed(count, half, gap, unvaried=not found.gained + found.lost)
         return f"{seen}; {points(found.difference)} points would take about {max(more, fewest)} {kind}s"

@@ -14,7 +14,15 @@ from typing import NamedTuple
 
 from pytest_plsqlbench.bench.baseline.comparable import CommonPart
 from pytest_plsqlbench.bench.gates.against import judge_against
-from pytest_plsqlbench.bench.gates.numbers import close, independent, numbered, percent, tasks, tasks_needed
+from pytest_plsqlbench.bench.gates.numbers import (
+    independent,
+    lower,
+    numbered,
+    percent,
+    tasks,
+    tasks_needed,
+    upper,
+)
 from pytest_plsqlbench.bench.gates.text import Against, Gate, Operator, Threshold
 from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
 from pytest_plsqlbench.bench.metrics import Unit, unit_samples
@@ -168,7 +176,7 @@ def _judge_ratio(gate: Threshold, rows: Sequence[TurnResult]) -> GateVerdict:
     value = Fraction(counted, among) if among else None
     held = value is not None and _HOLDS[gate.operator](value, gate.limit)
     shown = (
-        f"{close(value, gate.limit)} ({counted} of {numbered(among, 'turn')})"
+        f"{percent(value, gate.limit)} ({counted} of {numbered(among, 'turn')})"
         if value is not None
         else "no turn"
     )
@@ -280,12 +288,12 @@ def _agreed(verdicts: Iterable[Decision]) -> Decision:
 
 def _found(gate: Threshold, seen: _Measured) -> str:
     limit = f"{gate.operator} {gate.written}"
-    interval = f"[{percent(seen.interval.low)}, {percent(seen.interval.high)}]"
+    low, high = lower(seen.interval.low, gate.limit), upper(seen.interval.high, gate.limit)
     if gate.bound is None:
-        return f"{close(seen.value, gate.limit)} {interval}, n = {seen.n}; asked for {limit}"
-    bound = seen.interval.low if gate.bound == "low" else seen.interval.high
+        return f"{percent(seen.value, gate.limit)} [{low}, {high}], n = {seen.n}; asked for {limit}"
+    bound = low if gate.bound == "low" else high
     return (
-        f"{gate.bound} bound {close(bound, gate.limit)} of {percent(seen.value)} {interval}, n = {seen.n};"
+        f"{gate.bound} bound {bound} of {percent(seen.value)} [{low}, {high}], n = {seen.n};"
         f" asked for {limit}"
     )
 
@@ -299,5 +307,6 @@ def _enough(gate: Threshold, seen: _Measured) -> str:
         kind, count = independent(seen.clusters, seen.n)
         needed = tasks_needed(count, half, gap, unvaried=value in {0.0, 1.0})
         return f"about {needed} {kind}s like these instead of {count}"
-    goal = limit + half if gate.bound == "low" else limit - half
-    return f"{percent(min(max(goal, 0.0), 1.0))} instead of {percent(value)} of {tasks(seen.n)}, about"
+    goal = round(min(max(limit + half if gate.bound == "low" else limit - half, 0.0), 1.0), 6)
+    shown = (upper if gate.bound == "low" else lower)(goal, round(value, 6))
+    return f"{shown} instead of {percent(value, goal)} of {tasks(seen.n)}, about"

@@ -1,23 +1,74 @@
-"""Numbers in the reasons of verdicts."""
+"""Numbers in the reasons of verdicts: rounded for people, never so that they contradict the verdict.
+
+A number is shown with as many decimals as it takes to lie on the same side of whatever it was held against as
+the number itself. Lower bounds are rounded down and upper bounds up.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from itertools import count
 
 Number = Fraction | float
+MOST_DIGITS = 40
+"""Decimals of what can be told from a limit by no fewer: limits have at most 30 digits."""
 
 
-def percent(value: Number, digits: int = 1) -> str:
-    """A share in per cent: 0.25 is 25%."""
-    text = f"{float(value) * 100:.{digits}f}"
-    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}%"
+def percent(value: Number, *limits: Number) -> str:
+    """A share in per cent, to the nearest tenth: 0.25 is 25%.
+
+    Args:
+        value: the share.
+        limits: what it was held against, beside 0 and 1: what is not quite all is never shown as 100%.
+    """
+    return _trimmed(value, round, (0, 1, *limits))
 
 
-def points(value: Number) -> str:
-    """A difference of shares in percentage points, with its sign."""
-    text = f"{float(value) * 100:+.1f}"
-    return text if float(text) else "0.0"
+def lower(value: Number, *limits: Number) -> str:
+    """The lower bound of a share in per cent: not above the true one, as it stands to each limit."""
+    return _trimmed(value, math.floor, limits)
+
+
+def upper(value: Number, *limits: Number) -> str:
+    """The upper bound of a share in per cent: not below the true one, as it stands to each limit."""
+    return _trimmed(value, math.ceil, limits)
+
+
+def points(value: Number, *limits: Number) -> str:
+    """A difference of shares in percentage points, with its sign; none that there is is shown as 0.0."""
+    return _signed(value, round, (0, *limits))
+
+
+def at_least(value: float) -> str:
+    """A difference in percentage points that another one must reach: rounded up."""
+    return _signed(round(value, 6), math.ceil, (0,))  # bounds have six digits, what follows is noise
+
+
+def written(value: Fraction) -> str:
+    """A number that was given, with all its decimals."""
+    return _decimal(value, round, (value,))
+
+
+def points_between(low: Number, high: Number, *limits: Number) -> str:
+    """The interval of a difference in percentage points: not narrower than the true one.
+
+    Args:
+        low: its lower bound.
+        high: its upper bound.
+        limits: what the bounds were held against, beside 0.
+    """
+    return f"[{_signed(low, math.floor, (0, *limits))}, {_signed(high, math.ceil, (0, *limits))}]"
+
+
+def chance(value: float, limit: Number) -> str:
+    """A probability, rounded up to two digits that count, or to as many as it takes to stand to the limit."""
+    if value <= 0:
+        return "0"
+    leading = max(-math.floor(math.log10(value)), 0) + 1
+    text = _decimal(exact(value), math.ceil, (exact(limit),), fewest=leading)
+    return text.rstrip("0").rstrip(".")
 
 
 def tasks(number: int) -> str:
@@ -35,15 +86,6 @@ def independent(clusters: int, n: int) -> tuple[str, int]:
     return ("database", clusters) if clusters < n else ("task", n)
 
 
-def close(value: Number, limit: Number) -> str:
-    """A share in per cent, with as many digits as tell it from a limit that it is not."""
-    for digits in range(1, 7):
-        shown = percent(value, digits)
-        if shown != percent(limit, digits) or float(value) == float(limit):
-            return shown
-    return percent(value, 7)
-
-
 def tasks_needed(n: int, half: float, gap: float, *, unvaried: bool = False) -> int:
     """How many tasks make an interval narrow enough: its width falls with the square root of their number.
 
@@ -55,3 +97,40 @@ def tasks_needed(n: int, half: float, gap: float, *, unvaried: bool = False) -> 
     """
     factor = half / (1 - half) * (1 - gap) / gap if unvaried and half < 1 else (half / gap) ** 2
     return max(n + 1, math.ceil(n * factor))
+
+
+def exact(value: Number) -> Fraction:
+    """The number as it is written: of a float its shortest decimals, as gates compare it."""
+    return value if isinstance(value, Fraction) else Fraction(str(value))
+
+
+def _trimmed(value: Number, rounding: Callable[[Fraction], int], limits: tuple[Number, ...]) -> str:
+    text = _decimal(exact(value) * 100, rounding, tuple(exact(limit) * 100 for limit in limits))
+    return f"{text.rstrip('0').rstrip('.')}%"
+
+
+def _signed(value: Number, rounding: Callable[[Fraction], int], limits: tuple[Number, ...]) -> str:
+    text = _decimal(exact(value) * 100, rounding, tuple(exact(limit) * 100 for limit in limits))
+    return f"+{text}" if value > 0 and float(text) else text
+
+
+def _decimal(
+    value: Fraction,
+    rounding: Callable[[Fraction], int],
+    limits: tuple[Fraction, ...],
+    *,
+    fewest: int = 1,
+) -> str:
+    """The number with the fewest decimals that keep it on its side of each limit."""
+    for digits in count(fewest):
+        scale = 10**digits
+        scaled = rounding(value * scale)
+        shown = Fraction(scaled, scale)
+        if digits >= MOST_DIGITS or all(_side(shown, limit) == _side(value, limit) for limit in limits):
+            break
+    whole, rest = divmod(abs(scaled), scale)
+    return f"{'-' * (scaled < 0)}{whole}.{rest:0{digits}d}"
+
+
+def _side(value: Fraction, limit: Fraction) -> int:
+    return (value > limit) - (value < limit)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_plsqlbench.bench.baseline.comparable import common_part
 from pytest_plsqlbench.bench.baseline.compare import COMPARED, compare
+from pytest_plsqlbench.bench.gates.numbers import points, points_between
 from pytest_plsqlbench.bench.shard import TurnKey
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.bench.visible import visible
@@ -29,6 +30,7 @@ GROUPS = {
     "category": "Fail in another way",
 }
 SOLVED = COMPARED[0]
+MINUS = "\u2212"
 
 
 def against_baseline(comparison: Comparison, baseline: str, run: str) -> dict[str, Any]:
@@ -133,14 +135,10 @@ def _difference_row(subset: str, metric: str, found: Difference, *, overall: boo
 def _difference(found: Difference) -> dict[str, str]:
     tone = "up" if found.low > 0 else "down" if found.high < 0 else ""
     return {
-        "value": _points(found.difference),
-        "bounds": f"[{_points(found.low)}, {_points(found.high)}]",
+        "value": points(found.difference).replace("-", MINUS),
+        "bounds": points_between(found.low, found.high).replace("-", MINUS),
         "tone": tone,
     }
-
-
-def _points(value: float) -> str:
-    return f"{100 * value:+.1f}".replace("-", "\u2212").replace("+0.0", "0.0").replace("\u22120.0", "0.0")
 
 
 def _change(change: Change) -> dict[str, Any]:

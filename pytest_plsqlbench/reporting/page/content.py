@@ -9,7 +9,7 @@ from urllib.parse import quote
 from pytest_plsqlbench.bench.metrics import EPISODE_PASS, EX, MEAN_TEST_PASS, SUITE_PASS
 from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.chances import chances
-from pytest_plsqlbench.reporting.headline import EPISODES, SINGLE, TITLES, interval, percent
+from pytest_plsqlbench.reporting.headline import EPISODES, SINGLE, TITLES, interval, outer, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -273,12 +273,9 @@ def plot_table(figure: Figure) -> dict[str, Any]:
 def _figure_cell(point: Point | None) -> str:
     if point is None:
         return "-"
-    bounds = (
-        f" ({100 * point.low:.1f}-{100 * point.high:.1f})"
-        if point.low is not None and point.high is not None
-        else ""
-    )
-    return f"{percent(point.value)}{bounds}, n={point.n:,}"
+    bounds = outer(point.low, point.high)
+    between = f" ({bounds})" if bounds else ""
+    return f"{percent(point.value)}{between}, n={point.n:,}"
 
 
 def turn_address(key: TurnKey) -> str:
