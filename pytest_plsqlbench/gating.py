@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_plsqlbench.bench.baseline.comparable import Baseline
-from pytest_plsqlbench.bench.gates.text import EACH, Gate, Threshold, needs_baseline, parse_gate
+from pytest_plsqlbench.bench.gates.absent import absent
+from pytest_plsqlbench.bench.gates.text import Gate, needs_baseline, parse_gate
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.grading.grader import draft_result
 from pytest_plsqlbench.reporting.baseline import read_baseline
@@ -81,20 +81,18 @@ class Gating:
         """Hold the turns of the run against gates and baseline, before any is played.
 
         Raises:
-            UserError: a gate is about a subset that no turn is of; or turns and baseline differ and may not,
-                or have nothing in common.
+            UserError: a gate names what no turn has: a subset, a part of the tasks, a metric; or turns and
+                baseline differ and may not, or have nothing in common.
         """
-        subsets = sorted({item.task.subset for item in items})
-        for gate in self.gates if items else ():
-            subset = gate.quantity.subset if isinstance(gate, Threshold) else gate.subset
-            if subset not in {None, EACH, *subsets}:
-                near = difflib.get_close_matches(subset or "", subsets, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(subsets)}"
-                raise UserError(
-                    f"--plsql-gate: {gate.text!r}: no turn of this run is of subset {subset!r}; {hint}"
-                )
-        if self.baseline is not None and items:
-            reading = self._settings.compare
+        if not items:
+            return
+        reading = self._settings.compare
+        if self.gates:
+            rows = [draft_result(item.task, item.turn, item.answers, reading) for item in items]
+            for gate in self.gates:
+                if why := absent(gate, rows):
+                    raise UserError(f"--plsql-gate: {gate.text!r}: {why}")
+        if self.baseline is not None:
             self.baseline.common_part([draft_result(item.task, item.turn, None, reading) for item in items])
 
     def assess(self, results: Sequence[TurnResult], *, collected: int) -> Assessment | None:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_plsqlbench.bench.baseline.comparable import Baseline
+from pytest_plsqlbench.bench.gates.absent import absent
 from pytest_plsqlbench.bench.gates.assessment import assess
 from pytest_plsqlbench.bench.gates.text import Against, Threshold, parse_gate, parse_gates
 from pytest_plsqlbench.bench.gates.verdict import GateVerdict, exit_code
@@ -190,6 +191,44 @@ def test_nothing_of_the_kind_is_never_held(text: str) -> None:
     found = verdict(text, many(1, 1))
     assert (found.verdict, found.n) == ("not_enough_evidence", 0)
     assert verdict(text, []).verdict == "not_enough_evidence"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("spidr.turns == 0", "no turn is of subset 'spidr'; did you mean spider? there are mbpp, spider"),
+        ("low(solved@1[difficulty=easy]) >= 0", "no task has difficulty=easy; there is hard"),
+        ("mbpp.solved@1[difficulty=hard] >= 0", "no task of mbpp has difficulty=hard; none is named"),
+        (
+            "solved@1[difficulty=hard, reasoning_type=dates] >= 0",
+            "no task has difficulty=hard and reasoning_type=dates together, each of them some have",
+        ),
+        ("talk.solved@1 >= 0", "no turn is of subset 'talk'; there are mbpp, spider"),
+        ("episode_pass@1 >= 0", "no task has episode_pass@1; there are mean_test_pass@1, suite_pass@1"),
+        ("solved@4 >= 0", "no task has 4 samples, which solved@4 needs; the most are 3"),
+        ("better_than(baseline, subset=spidr)", "no turn is of subset 'spidr'; did you mean spider? there"),
+        ("better_than(baseline, metric=ex@1)", "no task has ex@1; there are mean_test_pass@1, suite_pass@1"),
+        ("better_than(baseline, construct=loop)", "no task has construct=loop; none is named"),
+        ("solved@3 >= 0", None),
+        ("better_than(baseline, subset=each, dialect=postgres)", None),
+        ("mbpp.share(syntax_error)[reasoning_type=dates] >= 0", None),
+        ("coverage[difficulty=hard] >= 0", None),
+    ],
+)
+def test_words_that_no_task_has_are_found_without_a_verdict(text: str, why: str | None) -> None:
+    rows = [
+        *(single("a", 0, sample=n, status="missing", reasoning_types=("dates",)) for n in range(3)),
+        single("b", 1, subset="spider", difficulty="hard"),
+    ]
+    found = absent(parse_gate(text), rows)
+    assert (found is None) if why is None else (found is not None and found.startswith(why)), found
+
+
+def test_a_long_list_of_words_is_cut() -> None:
+    rows = [single(f"t{n}", 1, database=f"d{n:02}") for n in range(20)]
+    found = absent(parse_gate("solved@1[database=xyz] >= 0"), rows)
+    assert found is not None
+    assert found.endswith("there are d00, d01, d02, d03, d04, d05, d06, d07, d08, d09, d10, d11 and 8 more")
 
 
 # -- what is not known -----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from pytest_plsqlbench.bench.baseline.comparable import CommonPart
+from pytest_plsqlbench.bench.gates.absent import absent
 from pytest_plsqlbench.bench.gates.against import judge_against
 from pytest_plsqlbench.bench.gates.numbers import (
     independent,
@@ -126,15 +127,12 @@ def _incomplete(gate: Gate, evidence: Evidence) -> GateVerdict:
 
 
 def _nothing(gate: Threshold, results: Sequence[TurnResult]) -> GateVerdict:
-    subset, filters = gate.quantity.subset, gate.quantity.filters
-    known = sorted({row.subset for row in results})
-    if subset is not None and subset not in known:
-        reason = f"there is no subset {subset}; there are {', '.join(known) or 'no results at all'}"
-    else:
-        reason = f"no task has {', '.join(f'{name}={value}' for name, value in filters.items())}"
-        reason = reason if filters else "there are no results at all"
     return GateVerdict(
-        gate=gate.text, verdict="not_enough_evidence", reason=reason, enough="a task of that kind", n=0
+        gate=gate.text,
+        verdict="not_enough_evidence",
+        reason=(absent(gate, results) if results else None) or "there are no results at all",
+        enough="a task of that kind",
+        n=0,
     )
 
 

@@ -127,7 +127,7 @@ def choose(rows: Iterable[TurnResult], filters: Mapping[str, str]) -> list[TurnR
     """
     rows = list(rows)
     for name, value in filters.items():
-        chosen = {(row.subset, row.task, row.dialect) for row in rows if value in _properties(row, name)}
+        chosen = {(row.subset, row.task, row.dialect) for row in rows if value in properties(row, name)}
         rows = [row for row in rows if (row.subset, row.task, row.dialect) in chosen]
     return rows
 
@@ -141,7 +141,8 @@ def ratio(rows: Sequence[TurnResult], name: str) -> tuple[int, int]:
     )
 
 
-def _properties(row: TurnResult, name: str) -> Sequence[str | None]:
+def properties(row: TurnResult, name: str) -> Sequence[str | None]:
+    """Values of a task, of one of ``FILTERS``; None where it has none."""
     if name == "reasoning_type":
         return row.reasoning_types
     if name == "construct":
