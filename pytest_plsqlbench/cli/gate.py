@@ -7,32 +7,12 @@ from pathlib import Path
 
 import click
 
-WAY = "--common"
+from pytest_plsqlbench.cli.judging import WAY, Asked, judging_options
 
 
 @click.command("gate", help="Judge saved results by gates, alone or against a baseline.")
 @click.argument("results", metavar="RESULTS", type=click.Path(path_type=Path))
-@click.option("--gate", "gates", multiple=True, metavar="EXPR", help="A gate, such as 'coverage >= 0.99'.")
-@click.option(
-    "--gates-file",
-    "files",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A file with a gate a line; lines that begin with # are comments.",
-)
-@click.option(
-    "--baseline",
-    metavar="FILE_OR_DIR",
-    type=click.Path(path_type=Path),
-    help="results.jsonl of an earlier run, to compare with.",
-)
-@click.option(WAY, is_flag=True, help="Compare what both have, where tasks or engines differ.")
-@click.option(
-    "--assume-complete",
-    is_flag=True,
-    help="Take RESULTS as a whole run's where no summary.json beside it says so.",
-)
+@judging_options
 @click.option("--json", "as_json", is_flag=True, help="Print verdicts and comparison as JSON.")
 @click.option(
     "--junitxml",
@@ -43,12 +23,8 @@ WAY = "--common"
 )
 def command(
     results: Path,
-    gates: tuple[str, ...],
-    files: tuple[Path, ...],
-    baseline: Path | None,
-    common: bool,  # noqa: FBT001 (click passes it by name)
-    assume_complete: bool,  # noqa: FBT001
-    as_json: bool,  # noqa: FBT001
+    asked: Asked,
+    as_json: bool,  # noqa: FBT001 (click passes it by name)
     xml: Path | None,
 ) -> None:
     """Judge, print, and exit: 0 all gates held, 1 one is broken, 6 the run may not be judged.
@@ -66,9 +42,10 @@ def command(
     from pytest_plsqlbench.reporting.stepsummary import append_step_summary, step_summary  # noqa: PLC0415
     from pytest_plsqlbench.reporting.store import write_atomically  # noqa: PLC0415
 
-    wanted = read_gates(gates, files, has_baseline=baseline is not None)
-    saved = read_saved(results, assume_complete=assume_complete)
-    old = read_baseline(baseline, name=str(baseline), common=common, way=WAY) if baseline else None
+    baseline = asked.baseline
+    wanted = read_gates(asked.gates, asked.files, has_baseline=baseline is not None)
+    saved = read_saved(results, assume_complete=asked.assume_complete)
+    old = read_baseline(baseline, name=str(baseline), common=asked.common, way=WAY) if baseline else None
     if old is not None:
         old.common_part(saved.results)  # refused at once, not as a verdict
     found = assess(saved.results, pending=saved.pending, gates=wanted, baseline=old, doubt=saved.doubt)

@@ -6,11 +6,16 @@ from pathlib import Path
 
 import click
 
-WAY = "--common"
+from pytest_plsqlbench.cli.judging import WAY, Asked, judging_options
+
 PAGE = "report.html"
 
 
-@click.command("report", help="Write the HTML report of saved results; of several runs, with a leaderboard.")
+@click.command(
+    "report",
+    help="Write the HTML report of saved results; of several runs, with a leaderboard."
+    " Gates and baseline are for the first of them.",
+)
 @click.argument("results", nargs=-1, required=True, metavar="DIR_OR_FILE...", type=click.Path(path_type=Path))
 @click.option(
     "--out",
@@ -18,22 +23,7 @@ PAGE = "report.html"
     type=click.Path(path_type=Path, dir_okay=False),
     help=f"The page. Default: {PAGE} beside the results of one run, in this folder for several.",
 )
-@click.option(
-    "--baseline",
-    metavar="DIR_OR_FILE",
-    type=click.Path(path_type=Path),
-    help="An earlier run, to compare the first one with.",
-)
-@click.option(WAY, is_flag=True, help="Compare what both have, where tasks or engines differ.")
-@click.option("--gate", "gates", multiple=True, metavar="EXPR", help="A gate for the first run, repeatable.")
-@click.option(
-    "--gates-file",
-    "files",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A file with a gate a line.",
-)
+@judging_options
 @click.option(
     "--leaderboard-json",
     "entries",
@@ -50,13 +40,10 @@ PAGE = "report.html"
     metavar="YYYY-MM-DD",
     help="Of the entries. Default: today in UTC.",
 )
-def command(  # noqa: PLR0913, PLR0917 (one an option; click passes them by name)
+def command(
     results: tuple[Path, ...],
     out: Path | None,
-    baseline: Path | None,
-    common: bool,  # noqa: FBT001 (click passes it by name)
-    gates: tuple[str, ...],
-    files: tuple[Path, ...],
+    asked: Asked,
     entries: Path | None,
     organization: str,
     category: str,
@@ -75,8 +62,15 @@ def command(  # noqa: PLR0913, PLR0917 (one an option; click passes them by name
     from pytest_plsqlbench.reporting.page.source import distinct, read_run  # noqa: PLC0415
     from pytest_plsqlbench.reporting.store import write_atomically  # noqa: PLC0415
 
-    runs = distinct([read_run(path) for path in results])
-    judged = judge_saved(runs[0], gates=gates, files=files, baseline=baseline, common=common, way=WAY)
+    runs = distinct([read_run(path, assume_complete=asked.assume_complete) for path in results])
+    judged = judge_saved(
+        runs[0],
+        gates=asked.gates,
+        files=asked.files,
+        baseline=asked.baseline,
+        common=asked.common,
+        way=WAY,
+    )
     target = out or (runs[0].path.parent / PAGE if len(runs) == 1 else Path(PAGE))
     size = write_report(target, runs, judged)
     turns = sum(len(run.results) for run in runs)

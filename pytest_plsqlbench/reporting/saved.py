@@ -45,8 +45,8 @@ def read_saved(path: Path, *, assume_complete: bool = False) -> Saved:
         raise UserError(f"{file} holds no results")
     check_saved(results, file)
     _refuse_part(file.parent)
-    pending, doubt = wholeness(file.parent, results)
-    return Saved(results, pending, None if assume_complete else doubt)
+    known = wholeness(file.parent, results)
+    return Saved(results, known.pending, known.assumed if assume_complete else known.doubt)
 
 
 def _refuse_part(folder: Path) -> None:

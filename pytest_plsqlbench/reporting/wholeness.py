@@ -24,6 +24,13 @@ class Wholeness(NamedTuple):
     """Turns that it is known to have set out to grade, and that have no result."""
     doubt: str | None
     """Why nobody knows whether these are all results, one line; None where it is known."""
+    part: bool = False
+    """These are known to be a part of a divided run."""
+
+    @property
+    def assumed(self) -> str | None:
+        """The doubt that is left where somebody says that these are all results."""
+        return self.doubt if self.part else None
 
 
 class _Counted(msgspec.Struct):
@@ -72,7 +79,7 @@ def _by_run(folder: Path, results: Sequence[TurnResult]) -> Wholeness:
     doubt = f"these are shard {part.shard} of a run" if part.shard.count > 1 else None
     if more := len(found - wanted):
         doubt = f"{RUN_FILE} is of another run: it does not know {more} of {len(found)} turns"
-    return Wholeness(len(wanted - found), doubt)
+    return Wholeness(len(wanted - found), doubt, part.shard.count > 1)
 
 
 def _by_summary(summary: _Summary, results: Sequence[TurnResult]) -> Wholeness:

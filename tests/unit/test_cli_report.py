@@ -9,8 +9,13 @@ import pytest
 from click.testing import CliRunner, Result
 from saved_runs import many, save_run
 
+from pytest_plsqlbench.bench.run import describe_run, part_of
+from pytest_plsqlbench.bench.shard import Shard, key_of
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.cli.gate import command as gate_command
 from pytest_plsqlbench.cli.report import command
+from pytest_plsqlbench.reporting.runfile import write_run
+from pytest_plsqlbench.reporting.store import encode_results
 
 
 @pytest.fixture(autouse=True)
@@ -87,3 +92,34 @@ def test_what_cannot_be_shown_is_one_line_and_writes_nothing(
         CliRunner().invoke(command, args, catch_exceptions=False)
     assert "\n" not in str(caught.value)
     assert not (folder / "a" / "report.html").exists()
+
+
+def test_results_can_be_taken_as_whole_as_the_gate_command_does(folder: Path) -> None:
+    (folder / "a" / "summary.json").unlink()
+    page = folder / "a" / "report.html"
+    run("a", "--gate", "solved@1 >= 0")
+    assert "may not be judged" in page.read_text(encoding="utf-8")
+    run("a", "--gate", "solved@1 >= 0", "--assume-complete")
+    text = page.read_text(encoding="utf-8")
+    assert "all held" in text
+    assert "perhaps incomplete" not in text
+
+
+def test_a_part_of_a_run_is_never_taken_as_whole(folder: Path) -> None:
+    (folder / "a" / "summary.json").unlink()
+    keys = [key_of(row) for row in many(60, subset="spider", dialect="oracle")]
+    described = describe_run([], keys, version="1", predictions=None, comparator="published/1", settings={})
+    part = part_of(described, keys, Shard(1, 2), predictions="gold")
+    mine = set(part.turns)
+    rows = [row for row in many(60, subset="spider", dialect="oracle") if key_of(row) in mine]
+    (folder / "a" / "results.jsonl").write_bytes(encode_results(rows))
+    write_run(folder / "a", part)
+    run("a", "--gate", "solved@1 >= 0", "--assume-complete")
+    assert "may not be judged" in (folder / "a" / "report.html").read_text(encoding="utf-8")
+
+
+def test_both_commands_that_judge_take_the_same_options() -> None:
+    shared = {"gates", "files", "baseline", "common", "assume_complete"}
+    for judging in (command, gate_command):
+        assert shared <= {option.name for option in judging.params}
+        assert judging.params[0].name == "results"

@@ -56,8 +56,12 @@ class SavedRun:
         return len(self.results) < self.collected
 
 
-def read_run(path: Path) -> SavedRun:
+def read_run(path: Path, *, assume_complete: bool = False) -> SavedRun:
     """Read a report folder, or the ``results.jsonl`` in it.
+
+    Args:
+        path: of the folder or the file.
+        assume_complete: take the results as a whole run's where nothing says otherwise.
 
     Raises:
         UserError: there are no results, a file cannot be read, or the results contradict each other.
@@ -80,7 +84,7 @@ def read_run(path: Path) -> SavedRun:
         collected=len(results) + known.pending,
         gates=_ended(file.parent).gates,
     )
-    return replace(run, doubt=known.doubt)
+    return replace(run, doubt=known.assumed if assume_complete else known.doubt)
 
 
 def saved_run(
