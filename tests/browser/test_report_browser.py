@@ -101,6 +101,17 @@ def test_a_turn_is_opened_by_its_link(visit: Visit) -> None:
     assert "2 tests" in detail.locator(".tests").inner_text()
 
 
+def test_a_link_that_is_followed_again_goes_there_again(visit: Visit) -> None:
+    page = visit.open()
+    link = page.locator("#baseline a").first
+    link.click()
+    visit.until("document.querySelector('li.open')?.getBoundingClientRect().top < 200")
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    assert page.locator("li.open").bounding_box()["y"] > 900  # type: ignore[index]
+    link.click()
+    visit.until("document.querySelector('li.open')?.getBoundingClientRect().top < 200")
+
+
 def test_the_part_that_differs_is_marked(visit: Visit) -> None:
     page = visit.open(turn("task-0008"))
     marks = page.locator(".pair mark").all_inner_texts()
@@ -116,6 +127,9 @@ def test_a_task_is_found_by_its_plain_name_and_by_links_within_the_page(visit: V
     visit.until("document.querySelector('li.open .name')?.textContent.startsWith('chat')")
     assert "turn 2 of 3" in page.locator("li.open .name").inner_text()
     visit.open("#no-such-task")
+    assert "not in this report" in page.locator("#count").inner_text()
+    assert 0 <= page.locator("#count").bounding_box()["y"] < 900  # type: ignore[index]
+    visit.open("#no=such&task")
     assert "not in this report" in page.locator("#count").inner_text()
     page.locator("#baseline a").first.click()
     page.wait_for_selector("li.open .code")

@@ -13,7 +13,7 @@ from saved_runs import HOSTILE, many, missing_result, save_run, talk, turn_resul
 from pytest_plsqlbench.bench.result import ReferenceFacts, TestResult, TurnResult
 from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.page.charts import draw
-from pytest_plsqlbench.reporting.page.figures import FEWEST, Figure, Point, Series, figures
+from pytest_plsqlbench.reporting.page.figures import FEWEST, Figure, Kind, Point, Series, figures
 from pytest_plsqlbench.reporting.page.source import SavedRun, distinct, read_run
 
 
@@ -162,3 +162,26 @@ def test_a_plot_is_valid_and_brings_neither_colours_nor_names_of_its_own(kind: s
     texts = [text.text for text in root.iter(f"{svg}text")]
     assert any("$a_1$" in str(text) for text in texts)
     assert any("日本語" in str(text) for text in texts)
+
+
+@pytest.mark.parametrize("kind", ["dots", "line"])
+def test_dots_at_the_ends_of_the_scale_are_not_cut(kind: Kind) -> None:
+    points = (Point("a", 1.0, 0.7, 1.0, 9), Point("b", 0.0, 0.0, 0.3, 9))
+    drawn = ET.fromstring(
+        draw(
+            Figure(
+                id="f",
+                title="F",
+                note="",
+                kind=kind,
+                unit="share",
+                groups=("a", "b"),
+                series=(Series("m", points),),
+            )
+        )
+    )
+    svg = "{http://www.w3.org/2000/svg}"
+    dots = [element for element in drawn.iter(f"{svg}g") if element.find(f"{svg}use") is not None]
+    series = [group for group in dots if len(group.findall(f"{svg}use")) == 2]
+    assert series
+    assert not [group for group in series if "clip-path" in group.attrib]

@@ -152,6 +152,7 @@ def _dots(axes: Axes, figure: Figure) -> None:
             marker=_MARKERS[number],
             markersize=4.2,
             markeredgewidth=0,
+            clip_on=False,  # dots at 0 % and 100 % are round, too
             color=SERIES[number],
             label=_short(series.name),
         )
@@ -216,6 +217,7 @@ def _line(axes: Axes, figure: Figure) -> None:
             marker=_MARKERS[number],
             markersize=4.2,
             markeredgewidth=0,
+            clip_on=False,  # dots at 0 % and 100 % are round, too
             linewidth=1.4,
             color=SERIES[number],
             label=_short(series.name),

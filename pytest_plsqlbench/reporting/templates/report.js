@@ -112,7 +112,8 @@
     const values = {};
     for (const part of location.hash.slice(1).split("&")) {
       const equals = part.indexOf("=");
-      if (equals > 0) values[part.slice(0, equals)] = part.slice(equals + 1);
+      const name = part.slice(0, Math.max(equals, 0));
+      if (name === "turn" || FIELDS.includes(name)) values[name] = part.slice(equals + 1);
     }
     return values;
   }
@@ -643,8 +644,10 @@
       row = rows.find((entry) => [entry.subset, entry.task, entry.dialect, entry.turn, entry.sample].every((part, at) => String(part) === parts[at]));
     } else if (!Object.keys(values).length && plain) row = rows.find((entry) => entry.task === plain);
     if (row) await reveal(row);
-    else if (values.turn || (!Object.keys(values).length && plain)) byId("count").textContent += " · the turn of this link is not in this report";
-    else if (Object.keys(values).length) byId("turns").scrollIntoView({ behavior: "instant" });
+    else if (plain) {
+      if (values.turn || !Object.keys(values).length) byId("count").textContent += " · the turn of this link is not in this report";
+      byId("turns").scrollIntoView({ behavior: "instant" });
+    }
   }
 
   async function start() {
@@ -670,6 +673,10 @@
     more.addEventListener("click", () => addRows(PAGE));
     new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) addRows(PAGE); }, { rootMargin: "600px" }).observe(more);
     addEventListener("hashchange", follow);
+    document.addEventListener("click", (event) => { // the address does not change where a link is followed again
+      const link = event.target.closest?.("a[href^='#']");
+      if (link && link.hash === location.hash) follow();
+    });
     root.dataset.ready = String(Math.round(performance.now()));
   }
 
