@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from pytest_plsqlbench import workers
+from pytest_plsqlbench.bench.plural import grouped, numbered
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.ci import tell_ci
@@ -227,11 +228,11 @@ class Closing:
         for line in repeat_lines(results, self._settings.repeat):
             reporter.write_line(line)
         if self._quarantined is not None:
-            turns = f"{self._quarantined} turn{'s' * (self._quarantined != 1)}"
+            turns = numbered(self._quarantined, "turn")
             reporter.write_line(f"quarantine: {turns}, {self.folder}/{QUARANTINE_FILE}")
         if self._settings.resume:
             count = len(self._store.results)
-            reporter.write_line(f"resumed: {self._reused:,} of {count:,} turns reused")
+            reporter.write_line(f"resumed: {self._reused:,} of {grouped(count, 'turn')} reused")
         if no_oracle and any(result.dialect == "oracle" for result in results):
             reporter.write_line(
                 f"no Oracle server: {no_oracle}; name one with --plsql-oracle (docs/oracle.md)"

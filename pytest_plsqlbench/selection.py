@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pytest_plsqlbench.bench.plural import noun, numbered
 from pytest_plsqlbench.bench.task import DIALECTS
 from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.datasets.dataset import check_unique
@@ -51,7 +52,7 @@ class Selection:
 
         predictions = read_predictions(settings.predictions)
         models = ", ".join(predictions.models) or "no model named"
-        label = f"predictions {settings.predictions.name} ({len(predictions)} programs; {models})"
+        label = f"predictions {settings.predictions.name} ({numbered(len(predictions), 'program')}; {models})"
         return cls(settings, predictions, label)
 
     def may_run(self, dialect: Dialect) -> bool:
@@ -100,13 +101,12 @@ class Selection:
     def notes(self) -> Iterator[str]:
         """What became of predictions and turns that are not graded, one line each."""
         if self.unselected:
-            one = self.unselected == 1
-            what = "1 prediction is" if one else f"{self.unselected} predictions are"
-            yield f"{what} for tasks outside this selection"
+            are = noun(self.unselected, "is", "are")
+            yield f"{numbered(self.unselected, 'prediction')} {are} for tasks outside this selection"
         asked = "+".join(sorted(self._settings.dialects or ()))
         for dialect, count in sorted(self.unasked.items()):
             yield (
-                f"left out: {count} turn{'s' * (count != 1)} in dialect {dialect},"
+                f"left out: {numbered(count, 'turn')} in dialect {dialect},"
                 f" whose tasks have no variant in the dialect that was asked for ({asked})"
             )
 

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_plsqlbench import workers
 from pytest_plsqlbench.bench.comparison import comparator_name
+from pytest_plsqlbench.bench.plural import noun, numbered
 from pytest_plsqlbench.bench.redaction import presentable
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.shard import Shard
@@ -166,10 +167,12 @@ class BenchSession:
         if self.settings.quarantine is not None:
             name = self.settings.quarantine.name
             count = len(self._quarantine)
-            turns = f"1 turn of {name} is" if count == 1 else f"{count} turns of {name} are"
+            turns = f"{numbered(count, 'turn')} of {name} {noun(count, 'is', 'are')}"
             lines.append(f"plsqlbench: quarantine: {turns} not graded")
         if self.settings.resume:
-            lines.append(f"plsqlbench: resumed: {self._found} earlier results in {self._closing.folder}")
+            lines.append(
+                f"plsqlbench: resumed: {numbered(self._found, 'earlier result')} in {self._closing.folder}"
+            )
         return [presentable(line, keep="") for line in lines]
 
     def _handover(self) -> workers.Handover:

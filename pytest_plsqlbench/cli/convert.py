@@ -70,6 +70,7 @@ def spider(*, pairs: tuple[Path, ...], ddl: Path, rows: tuple[Path, ...], out: P
     Only the databases that the pairs name are written. Rows that Oracle's columns do not take are left
     out and reported on standard error.
     """
+    from pytest_plsqlbench.bench.plural import numbered  # noqa: PLC0415 (not for --help)
     from pytest_plsqlbench.datasets.spider.convert import convert_spider  # noqa: PLC0415
 
     done = convert_spider(pairs, ddl, rows, out, force=force)
@@ -78,5 +79,6 @@ def spider(*, pairs: tuple[Path, ...], ddl: Path, rows: tuple[Path, ...], out: P
             click.echo(line, err=True)
         if len(lines) > _SHOWN:
             click.echo(f"… and {len(lines) - _SHOWN} more like these", err=True)
-    left_out = f", {len(done.left_out)} rows left out" if done.left_out else ""
-    click.echo(f"{out}: {done.tasks} tasks, {done.databases} databases, {done.rows} rows{left_out}")
+    counts = (numbered(done.tasks, "task"), numbered(done.databases, "database"), numbered(done.rows, "row"))
+    left_out = f", {numbered(len(done.left_out), 'row')} left out" if done.left_out else ""
+    click.echo(f"{out}: {', '.join(counts)}{left_out}")

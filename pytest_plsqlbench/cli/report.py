@@ -57,6 +57,7 @@ def command(
     """
     from datetime import UTC, datetime  # noqa: PLC0415 (not for --help)
 
+    from pytest_plsqlbench.bench.plural import grouped, numbered  # noqa: PLC0415
     from pytest_plsqlbench.reporting.leaderboard import encode_entries, entry, shortfalls  # noqa: PLC0415
     from pytest_plsqlbench.reporting.page.render import judge_saved, write_report  # noqa: PLC0415
     from pytest_plsqlbench.reporting.page.source import distinct, read_run  # noqa: PLC0415
@@ -74,7 +75,7 @@ def command(
     target = out or (runs[0].path.parent / PAGE if len(runs) == 1 else Path(PAGE))
     size = write_report(target, runs, judged)
     turns = sum(len(run.results) for run in runs)
-    click.echo(f"{target}: {turns:,} turns of {len(runs)} run{'s' * (len(runs) > 1)}, {size / 1e6:.1f} MB")
+    click.echo(f"{target}: {grouped(turns, 'turn')} of {numbered(len(runs), 'run')}, {size / 1e6:.1f} MB")
     if entries is not None:
         day = date if isinstance(date, datetime) else datetime.now(UTC)
         written = [

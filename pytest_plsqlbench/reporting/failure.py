@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.difference import escape
+from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.reporting.properties import main_category
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def headline(result: TurnResult) -> str:
     """One line: how many tests passed, and the main category."""
     if result.status == "missing":
         return "missing: no prediction for this turn (scored 0)"
-    words = f"{result.passed} of {result.total} tests passed"
+    words = f"{result.passed} of {numbered(result.total, 'test')} passed"
     if result.repeats:
         words += f" in each of {len(result.repeats)} plays"
     category = main_category(result)
@@ -65,7 +66,7 @@ def _blame(blame: Blame, total: int) -> str:
         return f"unknown: {_short(blame.reason or '')}"
     if blame.passed is None:
         return "own: the first turn"
-    return f"{blame.failure}: passes {blame.passed} of {total} tests on the references' state"
+    return f"{blame.failure}: passes {blame.passed} of {numbered(total, 'test')} on the references' state"
 
 
 def first_line(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.difference import escape
 from pytest_plsqlbench.bench.gates.numbers import points, points_between
+from pytest_plsqlbench.bench.gates.verdict import WORDS
 from pytest_plsqlbench.bench.statistics.samples import SOLVED_AT_1
 from pytest_plsqlbench.reporting.headline import percent
 
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.bench.statistics.pairing import Difference
 
 WIDTH = 80
-WORDS: dict[Decision, str] = {
-    "held": "held",
-    "broken": "BROKEN",
-    "not_enough_evidence": "NOT ENOUGH EVIDENCE",
-}
 KIND_WORDS = {
     "newly_broken": "newly broken",
     "newly_solved": "newly solved",
@@ -51,10 +47,12 @@ def gate_lines(verdicts: Sequence[GateVerdict]) -> Iterator[str]:
         return
     counts = Counter(verdict.verdict for verdict in verdicts)
     order: tuple[Decision, ...] = ("held", "not_enough_evidence", "broken")
-    found = ", ".join(f"{counts[kind]} {WORDS[kind].lower()}" for kind in order if counts[kind])
+    found = ", ".join(f"{counts[kind]} {WORDS[kind]}" for kind in order if counts[kind])
     yield f"gates: {found}"
     for verdict in sorted(verdicts, key=lambda verdict: order.index(verdict.verdict)):
-        yield from _wrapped(f"{WORDS[verdict.verdict]:<6}  {escape(verdict.gate)}", 14)
+        word = WORDS[verdict.verdict]
+        shown = word if verdict.verdict == "held" else word.upper()
+        yield from _wrapped(f"{shown:<6}  {escape(verdict.gate)}", 14)
         yield from _wrapped(f"{'':<14}{escape(verdict.reason)}", 14)
         if verdict.enough is not None:
             yield from _wrapped(f"{'':<14}enough would be: {escape(verdict.enough)}", 14)

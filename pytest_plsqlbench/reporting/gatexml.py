@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET  # we write, and read nothing
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.difference import escape
+from pytest_plsqlbench.bench.gates.verdict import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,8 @@ CLASS_NAME = "plsqlbench.gates"
 def message_of(verdict: GateVerdict) -> str:
     """What was found, one line."""
     reason = escape(verdict.reason)
-    return reason if verdict.verdict != "not_enough_evidence" else f"not enough evidence: {reason}"
+    decision = verdict.verdict
+    return f"{WORDS[decision]}: {reason}" if decision == "not_enough_evidence" else reason
 
 
 def text_of(verdict: GateVerdict) -> str:

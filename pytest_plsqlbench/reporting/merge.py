@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.run import RunPart, turns_digest
 from pytest_plsqlbench.bench.shard import Shard, TurnKey, key_of
 from pytest_plsqlbench.bench.task import UserError
@@ -117,7 +118,7 @@ def _check_complete(part: Part) -> None:
     missing = sorted(expected - found.keys())
     if missing:
         raise UserError(
-            f"{part} is incomplete: {_turns(len(missing))} of {len(expected)} without a result,"
+            f"{part} is incomplete: {numbered(len(missing), 'turn')} of {len(expected)} without a result,"
             f" the first is {_turn(missing[0])}; run it again with --plsql-shard={part.described.shard}"
         )
     comparators = {result.comparator for result in part.results} - {part.described.run.comparator}
@@ -137,8 +138,8 @@ def _check_whole(parts: Sequence[Part]) -> None:
     run = parts[0].described.run
     if len(keys) != run.turns or turns_digest(keys) != run.turns_sha256:
         raise UserError(
-            f"the shards together have {_turns(len(keys))}, which are not the {run.turns} of the whole run:"
-            " they were not divided by the same version"
+            f"the shards together have {numbered(len(keys), 'turn')}, which are not the {run.turns} of the"
+            " whole run: they were not divided by the same version"
         )
 
 
@@ -203,10 +204,6 @@ def merge(folders: Sequence[Path], out: Path) -> tuple[RunPart, Summary]:
 def _turn(key: TurnKey) -> str:
     sample = f", sample {key.sample}" if key.sample else ""
     return f"{key.subset} task {key.task!r} ({key.dialect}), turn {key.turn}{sample}"
-
-
-def _turns(count: int) -> str:
-    return f"{count} turn{'s' * (count != 1)}"
 
 
 def _short(value: object) -> str:

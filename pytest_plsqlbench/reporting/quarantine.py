@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pytest_plsqlbench.bench.plural import noun, numbered
 from pytest_plsqlbench.bench.result import SCHEMA_VERSION
 from pytest_plsqlbench.bench.task import Dialect, Source, UserError
 from pytest_plsqlbench.reporting.store import result_key, write_atomically
@@ -110,5 +111,6 @@ def _reason(result: TurnResult) -> str | None:
         if len(set(verdicts)) > 1
     ]
     name, passed = varying[0]
-    others = f"; so do {len(varying) - 1} more tests" if len(varying) > 1 else ""
+    more = len(varying) - 1
+    others = f"; so {noun(more, 'does', 'do')} {numbered(more, 'more test')}" if more else ""
     return f"test {name!r} varies: the reference passed in {passed} of {len(result.repeats)} plays{others}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_plsqlbench.bench.plural import numbered
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -23,7 +25,7 @@ def repeat_lines(results: Iterable[TurnResult], times: int) -> Iterator[str]:
         return
     played = [result for result in results if result.repeats]
     varying = [result for result in played if "varies" in result.flags]
-    yield f"varying: {len(varying)} of {len(played)} turns, each played {times} times"
+    yield f"varying: {len(varying)} of {numbered(len(played), 'turn')}, each played {times} times"
     for result in varying[:_SHOWN]:
         solved = sum(all(verdict == "passed" for verdict in verdicts) for verdicts in result.repeats)
         sample = f", sample {result.sample}" if result.sample else ""

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.gates.numbers import points, points_between
+from pytest_plsqlbench.bench.gates.verdict import WORDS
+from pytest_plsqlbench.bench.plural import noun, numbered
 from pytest_plsqlbench.reporting.headline import headlines, interval, percent
 from pytest_plsqlbench.reporting.markdown import code, plain, table
 
@@ -18,11 +20,11 @@ if TYPE_CHECKING:
 
     from pytest_plsqlbench.bench.baseline.changes import Kind
     from pytest_plsqlbench.bench.baseline.compare import Comparison
-    from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
+    from pytest_plsqlbench.bench.gates.verdict import WORDS, Decision, GateVerdict
     from pytest_plsqlbench.bench.metrics import MetricValue
     from pytest_plsqlbench.bench.statistics.pairing import Difference
     from pytest_plsqlbench.bench.summary import Summary
-    from pytest_plsqlbench.reporting.headline import Headline
+from pytest_plsqlbench.reporting.headline import Headline
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
 LIMIT = 1024 * 1024
@@ -31,11 +33,8 @@ NAMED = 20
 """Turns that are named; the others are counted."""
 CATEGORIES_SHOWN = 10
 CUT = "\n\n*The rest is cut off: a summary holds 1 MiB.*\n"
-ORDER: dict[Decision, str] = {
-    "broken": "❌ broken",
-    "not_enough_evidence": "❔ not enough evidence",
-    "held": "✅ held",
-}
+SIGNS: dict[Decision, str] = {"broken": "❌", "not_enough_evidence": "❔", "held": "✅"}
+"""In the order in which verdicts are shown."""
 CHANGED: dict[Kind, str] = {
     "newly_broken": "newly broken",
     "newly_solved": "newly solved",
@@ -70,7 +69,8 @@ def step_summary(
     """
     parts: list[str] = [_title(summary, title)]
     if summary is not None and summary.counts.turns < collected:
-        parts.append(f"**Incomplete:** {summary.counts.turns} of {collected} turns were graded.")
+        of = f"{numbered(collected, 'turn')} {noun(collected, 'was', 'were')}"
+        parts.append(f"**Incomplete:** {summary.counts.turns} of {of} graded.")
     if verdicts:
         parts.append("\n".join(_gates(verdicts)))
     if summary is not None:
@@ -156,10 +156,10 @@ def _score(metric: MetricValue | None) -> str:
 
 
 def _gates(verdicts: Sequence[GateVerdict]) -> Iterator[str]:
-    order = list(ORDER)
+    order = list(SIGNS)
     rows = (
         [
-            ORDER[verdict.verdict],
+            f"{SIGNS[verdict.verdict]} {WORDS[verdict.verdict]}",
             code(verdict.gate),
             plain(verdict.reason),
             plain(verdict.enough) if verdict.enough else "",
@@ -172,10 +172,9 @@ def _gates(verdicts: Sequence[GateVerdict]) -> Iterator[str]:
 def _comparison(comparison: Comparison) -> Iterator[str]:
     models = ", ".join(code(name) for name in comparison.models[0][:5])
     named = f" ({models})" if models else ""
-    tasks = "task" if comparison.compared == 1 else "tasks"
     yield f"### Against {code(comparison.baseline)}{named}"
     yield ""
-    yield f"{comparison.compared} {tasks} compared."
+    yield f"{numbered(comparison.compared, 'task')} compared."
     for note in comparison.notes:
         yield f"Only the common part is compared: {plain(note)}."
     yield ""

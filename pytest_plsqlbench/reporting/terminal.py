@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.difference import escape
+from pytest_plsqlbench.bench.plural import noun, numbered
 from pytest_plsqlbench.reporting.chances import chances_lines
 from pytest_plsqlbench.reporting.headline import WIDTH, headlines, models_named, percent, table_lines
 
@@ -60,21 +61,23 @@ def summary_lines(
     yield ""
     turns = summary.counts.turns
     if turns < collected:
-        yield f"incomplete: {turns} of {collected} turns were graded before the run ended"
+        of = f"{numbered(collected, 'turn')} {noun(collected, 'was', 'were')}"
+        yield f"incomplete: {turns} of {of} graded before the run ended"
     yield from _status_lines(summary)
     for dialect, count in sorted(left_out.items()):
-        yield f"left out: {_count(count, 'turn')} in dialect {dialect}, whose engine is not at hand"
+        yield f"left out: {numbered(count, 'turn')} in dialect {dialect}, whose engine is not at hand"
     yield from _category_lines(summary)
     late = summary.counts.timeouts
     if late.tests:
-        yield f"timeouts: {_count(late.tests, 'test')}, {_count(late.turns, 'turn')}"
+        yield f"timeouts: {numbered(late.tests, 'test')}, {numbered(late.turns, 'turn')}"
     gap = summary.counts.formatting_only
     if gap.tests:
-        gained = f"{_count(gap.tests, 'test')}, {_count(gap.turns, 'turn')}"
+        gained = f"{numbered(gap.tests, 'test')}, {numbered(gap.turns, 'turn')}"
         yield f"would pass if only formatting were ignored: {gained}"
     strict = summary.counts.strict_only
     if strict.tests:
-        yield f"would fail the strict reading: {_count(strict.tests, 'test')}, {_count(strict.turns, 'turn')}"
+        lost = f"{numbered(strict.tests, 'test')}, {numbered(strict.turns, 'turn')}"
+        yield f"would fail the strict reading: {lost}"
     if summary.counts.blame is not None:
         yield _blame_line(summary.counts.blame, blame_seconds)
     if flags:
@@ -90,7 +93,7 @@ def _blame_line(blame: BlameCounts, seconds: float | None) -> str:
     if blame.unknown:
         words.append(f"{blame.unknown} unknown")
     cost = f" in {seconds:.1f} s" if seconds is not None else ""
-    return f"blame: {', '.join(words)}; {_count(blame.replays, 'turn')} replayed{cost}"
+    return f"blame: {', '.join(words)}; {numbered(blame.replays, 'turn')} replayed{cost}"
 
 
 def listing(title: str, words: Iterable[str]) -> Iterator[str]:
@@ -124,7 +127,3 @@ def _category_lines(summary: Summary) -> Iterator[str]:
     rest = summary.categories[CATEGORIES_SHOWN:]
     if rest:
         yield f"  {sum(entry.tests for entry in rest):>5}  others, see summary.json"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

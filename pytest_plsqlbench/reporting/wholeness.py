@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.shard import key_of
 from pytest_plsqlbench.reporting.runfile import RUN_FILE, SUMMARY_FILE, read_run
 
@@ -78,7 +79,7 @@ def _by_run(folder: Path, results: Sequence[TurnResult]) -> Wholeness:
     wanted, found = set(part.turns), {key_of(result) for result in results}
     doubt = f"these are shard {part.shard} of a run" if part.shard.count > 1 else None
     if more := len(found - wanted):
-        doubt = f"{RUN_FILE} is of another run: it does not know {more} of {len(found)} turns"
+        doubt = f"{RUN_FILE} is of another run: it does not know {more} of {numbered(len(found), 'turn')}"
     return Wholeness(len(wanted - found), doubt, part.shard.count > 1)
 
 

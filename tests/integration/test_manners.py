@@ -61,7 +61,7 @@ def test_v_and_q(suite: Suite) -> None:
 def test_a_failure_says_what_and_why_without_s(suite: Suite) -> None:
     result = suite.run(suite.predict(*wrong(suite)), "-k", "q02")
     text = result.stdout.str()
-    for words in ("0 of 1 tests passed", "prompt: Write two_steps(), using step().", "failed: two steps"):
+    for words in ("0 of 1 test passed", "prompt: Write two_steps(), using step().", "failed: two steps"):
         assert words in text
     assert "wrong_result/output_mismatch" in text or "wrong_result/" in text
     result.stdout.fnmatch_lines(["*expected: *2*", "*actual: *7*"])

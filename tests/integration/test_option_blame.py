@@ -46,7 +46,7 @@ def test_a_failure_that_the_references_state_mends_is_inherited(
     }
     result.stdout.fnmatch_lines(
         [
-            "*inherited: passes 1 of 1 tests on the references' state",
+            "*inherited: passes 1 of 1 test on the references' state",
             "blame: 1 inherited (50.0%), 1 own; 1 turn replayed in *s",
         ]
     )

@@ -34,7 +34,7 @@ def test_a_program_that_varies_is_not_right(suite: Suite, program: str, workers:
             "plsqlbench: each turn is played 20 times",
             "*0 of 2 tests passed in each of 20 plays; wrong_result",
             "*passed in * of 20 plays; line 1*",
-            "varying: 1 of 1 turns, each played 20 times",
+            "varying: 1 of 1 turn, each played 20 times",
             "  double-it (postgres): solved in * of 20 plays",
         ]
     )

@@ -108,7 +108,7 @@ class TestLines:
         assert (outcome.kind, outcome.call, outcome.detail) == (
             "extra_line",
             0,
-            "call 1, line 2 (1 lines expected, 2 printed)",
+            "call 1, line 2 (1 line expected, 2 printed)",
         )
         assert compare(test, printing(["a", ""], ["b"]), printing(["a"], ["b"]), "published").passed
 

@@ -148,7 +148,7 @@ class TestList:
     def test_where_and_what(self) -> None:
         outcome = rows([(num(1), text("a"))], [(num(1), text("b")), ONE + ONE], "list")
         assert (outcome.expected, outcome.actual) == ("(1, 'a')", "(1, 'b')")
-        assert outcome.detail == "row 1, column 2 (1 rows expected, 2 found)"
+        assert outcome.detail == "row 1, column 2 (1 row expected, 2 found)"
 
     def test_rows_that_look_alike_are_shown_with_their_types(self) -> None:
         outcome = rows([(num(1), NULL, num("1"))], [(num(1), NULL, ("float", "1"))], "list")

@@ -60,11 +60,11 @@ class TestPublished:
             (after(table("t", A)), after(table("t", B)), ("(1, 'a')", "(2, 'b')")),
             (after(table("t", A)), after(table("t", A, A)), (None, "(1, 'a')")),
             (after(table("t", A, A)), after(table("t", A)), ("(1, 'a')", None)),
-            (after(table("t", A)), after(), ("changed, 1 rows", "unchanged")),
+            (after(table("t", A)), after(), ("changed, 1 row", "unchanged")),
             (after(), after(table("t", A, B)), ("unchanged", "changed, 2 rows")),
             (after(table("t")), after(), ("changed, 0 rows", "unchanged")),
             (after(table("t", A)), after(table("t", (*A, None))), ("2 columns", "3 columns")),
-            (after(table("t", A)), after(table("u", A)), ("changed, 1 rows", "unchanged")),
+            (after(table("t", A)), after(table("u", A)), ("changed, 1 row", "unchanged")),
         ],
     )
     def test_other_rows(

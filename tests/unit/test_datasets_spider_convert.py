@@ -179,7 +179,7 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
     rows = [*ROWS, {"db_id": "zoo_1", "table": "ghost", "columns": ["id"], "rows": [[7]]}]
     done = convert(tmp_path, pairs=pairs, rows=rows)
     assert [remark.rpartition(": ")[2] for remark in done.remarks] == [
-        "no tables of moon; its 1 tasks cannot be graded",
+        "no tables of moon; its 1 task cannot be graded",
         "zoo_1.ghost is not in the DDL; its rows are left out",
         "no rows are given for FOOD",
     ]
@@ -276,7 +276,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         cli.main(["convert", "spider", *arguments])
     assert ended.value.code == 0
     shown = capsys.readouterr()
-    assert shown.out == f"{out}: 4 tasks, 1 databases, 0 rows, 1 rows left out\n"
+    assert shown.out == f"{out}: 4 tasks, 1 database, 0 rows, 1 row left out\n"
     assert "rows.jsonl:1: ZOO_1.ANIMAL, row 1, NAME: 'leopard' is longer" in shown.err
     with pytest.raises(SystemExit) as ended:
         cli.main(["convert", "spider", *arguments])

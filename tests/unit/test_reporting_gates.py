@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +12,13 @@ from sample_results import result
 
 from pytest_plsqlbench.bench.baseline.comparable import common_part
 from pytest_plsqlbench.bench.baseline.compare import compare
-from pytest_plsqlbench.bench.gates.verdict import GateVerdict
+from pytest_plsqlbench.bench.gates.verdict import WORDS, GateVerdict
+from pytest_plsqlbench.bench.summary import summarize
 from pytest_plsqlbench.reporting.gates import comparison_lines, gate_lines
+from pytest_plsqlbench.reporting.gatexml import gates_xml
+from pytest_plsqlbench.reporting.page.render import Judged, render
+from pytest_plsqlbench.reporting.page.source import saved_run
+from pytest_plsqlbench.reporting.stepsummary import step_summary
 
 
 def run(solved: int, model: str, count: int = 40) -> list[Any]:
@@ -58,3 +64,15 @@ def test_names_cannot_reach_the_terminal_raw() -> None:
 def test_verdicts_fit_80_columns(texts: list[str]) -> None:
     gates = [GateVerdict(gate=text, verdict="broken", reason=text) for text in texts]
     assert max(len(line) for line in gate_lines(gates)) <= 80
+
+
+def test_a_verdict_is_called_the_same_wherever_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(WORDS, "not_enough_evidence", "cannot tell")
+    gates = [GateVerdict(gate="solved@1 > 0", verdict="not_enough_evidence", reason="why")]
+    assert list(gate_lines(gates))[:2] == ["gates: 1 cannot tell", "CANNOT TELL  solved@1 > 0"]
+    assert b'message="cannot tell: why"' in gates_xml(gates)
+    assert "cannot tell |" in step_summary(None, verdicts=gates)
+    rows = run(1, "m")
+    saved = saved_run(Path("r.jsonl"), rows, {}, summarize(rows), collected=40)
+    page = render([saved], Judged(gates))
+    assert ">cannot tell</span>" in page

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_plsqlbench.bench.metrics import INCLUDED, Unit
+from pytest_plsqlbench.bench.plural import noun, numbered
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import UserError
 
@@ -90,9 +91,7 @@ def common_part(
     shared = sorted(both - changed.keys())
     reasons = []
     if pending:
-        reasons.append(
-            f"it is incomplete: {pending} of its turns {'has' if pending == 1 else 'have'} no result"
-        )
+        reasons.append(f"it is incomplete: {pending} of its turns {noun(pending, 'has', 'have')} no result")
     if only_old:
         reasons.append(f"{_count(only_old)} of it {_is(only_old)} not in this run ({_first(only_old)})")
     if only_new:
@@ -189,9 +188,8 @@ def _first(units: Iterable[Unit]) -> str:
 
 
 def _count(units: Sequence[Unit] | Iterable[Unit]) -> str:
-    number = len(list(units))
-    return "1 task" if number == 1 else f"{number} tasks"
+    return numbered(len(list(units)), "task")
 
 
 def _is(units: Iterable[Unit]) -> str:
-    return "is" if len(list(units)) == 1 else "are"
+    return noun(len(list(units)), "is", "are")

@@ -12,7 +12,6 @@ from pytest_plsqlbench.bench.gates.numbers import (
     at_least,
     chance,
     independent,
-    numbered,
     percent,
     points,
     points_between,
@@ -23,6 +22,7 @@ from pytest_plsqlbench.bench.gates.numbers import (
 from pytest_plsqlbench.bench.gates.text import EACH, Against
 from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
 from pytest_plsqlbench.bench.metrics import Unit, unit_samples
+from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.statistics.intervals import Keys, cluster_keys, unit_means
 from pytest_plsqlbench.bench.statistics.measures import by_subset, choose, lost_units, metric_samples
@@ -195,7 +195,7 @@ def _enough(gate: Against, found: Difference, lost: int) -> str:
     if not found.decidable:
         least = math.ceil(math.log2(1 / float(gate.level)))
         if found.clusters == found.n:
-            return f"at least {least} tasks"
+            return f"at least {tasks(least)}"
         return f"at least {least} databases instead of {found.clusters}; or cluster=task, for these alone"
     kind, count = independent(found.clusters, found.n)
     margin = float(gate.margin)

@@ -18,7 +18,6 @@ from pytest_plsqlbench.bench.gates.against import judge_against
 from pytest_plsqlbench.bench.gates.numbers import (
     independent,
     lower,
-    numbered,
     percent,
     tasks,
     tasks_needed,
@@ -27,6 +26,7 @@ from pytest_plsqlbench.bench.gates.numbers import (
 from pytest_plsqlbench.bench.gates.text import Against, Gate, Operator, Threshold
 from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
 from pytest_plsqlbench.bench.metrics import Unit, unit_samples
+from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.statistics.formulas import Interval
 from pytest_plsqlbench.bench.statistics.intervals import (
@@ -116,7 +116,7 @@ def _judge(gate: Gate, evidence: Evidence) -> GateVerdict:
 
 def _incomplete(gate: Gate, evidence: Evidence) -> GateVerdict:
     graded = len(evidence.results)
-    known = f"the run is incomplete: {graded} of {graded + evidence.pending} turns have a result"
+    known = f"the run is incomplete: {graded} of {numbered(graded + evidence.pending, 'turn')} have a result"
     return GateVerdict(
         gate=gate.text,
         verdict="not_enough_evidence",
@@ -165,7 +165,7 @@ def _judge_count(gate: Threshold, rows: Sequence[TurnResult], evidence: Evidence
 
 
 def _unknown(turns: int) -> str:
-    return f"{turns} turn{'s' * (turns != 1)} without a verdict may change that"
+    return f"{numbered(turns, 'turn')} without a verdict may change that"
 
 
 def _judge_ratio(gate: Threshold, rows: Sequence[TurnResult]) -> GateVerdict:

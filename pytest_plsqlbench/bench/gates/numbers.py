@@ -11,6 +11,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import count
 
+from pytest_plsqlbench.bench.plural import numbered
+
 Number = Fraction | float
 MOST_DIGITS = 40
 """Decimals of what can be told from a limit by no fewer: limits have at most 30 digits."""
@@ -74,11 +76,6 @@ def chance(value: float, limit: Number) -> str:
 def tasks(number: int) -> str:
     """A number of tasks."""
     return numbered(number, "task")
-
-
-def numbered(number: int, kind: str) -> str:
-    """A number of things."""
-    return f"{number} {kind}{'s' * (number != 1)}"
 
 
 def independent(clusters: int, n: int) -> tuple[str, int]:

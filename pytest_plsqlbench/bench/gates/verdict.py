@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
 
 Decision = Literal["held", "broken", "not_enough_evidence"]
+
+WORDS: Mapping[Decision, str] = {
+    "held": "held",
+    "broken": "broken",
+    "not_enough_evidence": "not enough evidence",
+}
+"""What a decision is called wherever people read it; files of ours hold the decision itself."""
 
 EXIT_HELD = 0
 EXIT_BROKEN = 1

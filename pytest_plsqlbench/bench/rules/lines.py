@@ -8,6 +8,7 @@ from dataclasses import replace
 from pytest_plsqlbench.bench.difference import show_lines
 from pytest_plsqlbench.bench.matching import Equality
 from pytest_plsqlbench.bench.outcome import PASSED, Outcome, failed
+from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.printed import RowLines, is_empty, line_equality, printed
 from pytest_plsqlbench.bench.rules.expected import check_order_keys, single_result
 from pytest_plsqlbench.bench.rules.sides import Sides
@@ -109,4 +110,4 @@ def _bag(sides: Sides, number: int, wanted: Sequence[str], found: Sequence[str])
 
 
 def _counts(wanted: Sequence[str], found: Sequence[str]) -> str:
-    return f"{len(wanted)} lines expected, {len(found)} printed"
+    return f"{numbered(len(wanted), 'line')} expected, {len(found)} printed"

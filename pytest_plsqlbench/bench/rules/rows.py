@@ -8,6 +8,7 @@ from pytest_plsqlbench.bench.difference import show_cells, show_row, show_rows
 from pytest_plsqlbench.bench.matching import Equality, tie_groups
 from pytest_plsqlbench.bench.observation import CallObservation, Cell, ResultSet
 from pytest_plsqlbench.bench.outcome import PASSED, Outcome, failed
+from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.rules.expected import check_order_keys, single_result, stated_result
 from pytest_plsqlbench.bench.rules.sides import Sides
 from pytest_plsqlbench.bench.task import Mode
@@ -66,7 +67,9 @@ def value_alike(sides: Sides) -> Outcome:
         kind = "row_missing" if right is None else "row_extra"
         return failed("value", kind, (_show_first(wanted), _show_first(actual)))
     if len(right) < len(left):
-        return failed("value", "column_count", (f"{len(left)} columns", f"{len(right)} columns"))
+        return failed(
+            "value", "column_count", (numbered(len(left), "column"), numbered(len(right), "column"))
+        )
     place = _cells(sides).first_unequal(left, right[: len(left)])
     if place is None:
         return PASSED
@@ -121,7 +124,7 @@ def _failure(
         if column is not None and kind == "different_value" and left is not None and len(left) > 1:
             where += f", column {column + 1}"
     if len(wanted) != len(found):
-        where += f" ({len(wanted)} rows expected, {len(found)} found)"
+        where += f" ({numbered(len(wanted), 'row')} expected, {len(found)} found)"
     return failed(mode, kind, show_rows(left, right, column or 0), at(where))
 
 
@@ -158,7 +161,7 @@ def _result_alike(sides: Sides, number: int, where: str, wanted: ResultSet, foun
         why = sides.at(number, f"{where}more rows than the limit allows")
         return failed(mode, "truncated", (None, None), why, number)
     if len(wanted.columns) != len(found.columns):
-        shown = f"{len(wanted.columns)} columns", f"{len(found.columns)} columns"
+        shown = numbered(len(wanted.columns), "column"), numbered(len(found.columns), "column")
         return failed(mode, "column_count", shown, sides.at(number, where.rstrip(", ")), number)
     order_keys = () if mode == "bag" else sides.rule.order_keys
     if order_keys and (wanted.rows or found.rows):

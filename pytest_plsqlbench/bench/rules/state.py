@@ -10,6 +10,7 @@ import msgspec
 from pytest_plsqlbench.bench.difference import WIDTH, escape
 from pytest_plsqlbench.bench.observation import TableState
 from pytest_plsqlbench.bench.outcome import PASSED, Outcome, failed
+from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.rules.errors import same_code
 from pytest_plsqlbench.bench.rules.rows import rows_alike
 from pytest_plsqlbench.bench.rules.sides import Sides
@@ -68,10 +69,13 @@ def _tables_alike(
 
 def _table_alike(sides: Sides, wanted: TableState | None, found: TableState | None, where: str) -> Outcome:
     if wanted is None or found is None:
-        shown = tuple("unchanged" if t is None else f"changed, {len(t.rows)} rows" for t in (wanted, found))
-        return failed("state", "state", (shown[0], shown[1]), where)
+        return failed("state", "state", (_change(wanted), _change(found)), where)
     if len(wanted.columns) != len(found.columns):
-        columns = f"{len(wanted.columns)} columns", f"{len(found.columns)} columns"
+        columns = numbered(len(wanted.columns), "column"), numbered(len(found.columns), "column")
         return failed("state", "state", columns, where)
     outcome = rows_alike(sides, (), wanted.rows, found.rows, "state", lambda what: f"{where}: {what}")
     return outcome if outcome.passed else msgspec.structs.replace(outcome, kind="state")
+
+
+def _change(table: TableState | None) -> str:
+    return "unchanged" if table is None else f"changed, {numbered(len(table.rows), 'row')}"

@@ -15,6 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.task import Source, UserError
 from pytest_plsqlbench.datasets.dataset import at
 from pytest_plsqlbench.datasets.plsqlbench.dml import BATCH
@@ -105,7 +106,7 @@ def _check_databases(pairs: Sequence[Pair], catalog: Catalog, ddl: Path, done: C
         raise UserError(f"{ddl} has no tables of the database {pairs[0].database!r}", pairs[0].source)
     for name in dict.fromkeys(pair.database for pair in unknown):
         count = sum(pair.database == name for pair in unknown)
-        done.remarks.append(f"{at(ddl)}: no tables of {name}; its {count} tasks cannot be graded")
+        done.remarks.append(f"{at(ddl)}: no tables of {name}; its {numbered(count, 'task')} cannot be graded")
 
 
 # ---- tasks ---------------------------------------------------------------------------------------

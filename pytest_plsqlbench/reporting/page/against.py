@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_plsqlbench.bench.baseline.comparable import common_part
 from pytest_plsqlbench.bench.baseline.compare import COMPARED, compare
 from pytest_plsqlbench.bench.gates.numbers import points, points_between
+from pytest_plsqlbench.bench.plural import grouped
 from pytest_plsqlbench.bench.shard import TurnKey
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.bench.visible import visible
@@ -46,7 +47,8 @@ def against_baseline(comparison: Comparison, baseline: str, run: str) -> dict[st
         groups.setdefault(change.kind, []).append(_change(change))
     return {
         "intro": (
-            f"{run} against {baseline}, task by task: {comparison.compared:,} tasks and conversations"
+            f"{run} against {baseline}, task by task:"
+            f" {grouped(comparison.compared, 'task or conversation', 'tasks and conversations')}"
             " that both were judged on."
         ),
         "notes": [visible(note) for note in comparison.notes],
@@ -89,7 +91,7 @@ def neighbours(ranking: Sequence[SavedRun], metric: str) -> Iterator[dict[str, A
         yield pair | {
             "difference": _difference(found),
             "metric": TITLES.get(metric, metric),
-            "n": f"{found.n:,} tasks or conversations",
+            "n": grouped(found.n, "task or conversation", "tasks or conversations"),
             "words": _words(found),
         }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_plsqlbench.bench.metrics import EPISODE_PASS, EX, MEAN_TEST_PASS, SUITE_PASS
+from pytest_plsqlbench.bench.plural import grouped, noun
 from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.chances import chances
 from pytest_plsqlbench.reporting.headline import EPISODES, SINGLE, TITLES, interval, outer, percent
@@ -186,19 +187,19 @@ def warnings(runs: Sequence[SavedRun]) -> Iterator[str]:
         who = f"{run.label}: " if len(runs) > 1 else ""
         if run.incomplete:
             yield (
-                f"{who}incomplete: {len(run.results):,} of {run.collected:,} turns were graded"
-                " before the run ended"
+                f"{who}incomplete: {len(run.results):,} of {grouped(run.collected, 'turn')}"
+                f" {noun(run.collected, 'was', 'were')} graded before the run ended"
             )
         elif run.doubt is not None:
             yield f"{who}perhaps incomplete: {run.doubt}"
         coverage = run.summary.coverage
         if coverage.missing:
-            turns = "1 turn has" if coverage.missing == 1 else f"{coverage.missing:,} turns have"
-            yield f"{who}{turns} no prediction: scored 0"
+            have = noun(coverage.missing, "has", "have")
+            yield f"{who}{grouped(coverage.missing, 'turn')} {have} no prediction: scored 0"
         lost = run.summary.statuses.get("infrastructure_error", 0)
         if lost:
-            turns = "1 turn was" if lost == 1 else f"{lost:,} turns were"
-            yield f"{who}{turns} lost to server or worker failures: not counted"
+            were = noun(lost, "was", "were")
+            yield f"{who}{grouped(lost, 'turn')} {were} lost to server or worker failures: not counted"
     comparators = {run.summary.comparator for run in runs}
     if len(comparators) > 1:
         yield (
@@ -240,17 +241,19 @@ def _readings(label: str, summary: Summary) -> Iterator[str]:
     counts = summary.counts
     if counts.formatting_only.tests:
         yield (
-            f"{who}{counts.formatting_only.tests:,} failed tests would pass if only formatting were ignored;"
-            f" {counts.formatting_only.turns:,} more turns would be solved."
+            f"{who}{grouped(counts.formatting_only.tests, 'failed test')} would pass if only formatting were"
+            " ignored;"
+            f" {grouped(counts.formatting_only.turns, 'more turn')} would be solved."
         )
     if counts.strict_only.tests:
         yield (
-            f"{who}{counts.strict_only.tests:,} passed tests would fail the strict reading;"
-            f" {counts.strict_only.turns:,} turns would not be solved."
+            f"{who}{grouped(counts.strict_only.tests, 'passed test')} would fail the strict reading;"
+            f" {grouped(counts.strict_only.turns, 'turn')} would not be solved."
         )
     if counts.blame is not None and counts.blame.inherited_share is not None:
         yield (
-            f"{who}of the failed turns in conversations {counts.blame.own:,} fail by themselves too and"
+            f"{who}of the failed turns in conversations {counts.blame.own:,}"
+            f" {noun(counts.blame.own, 'fails by itself', 'fail by themselves')} too and"
             f" {counts.blame.inherited:,} only on what the turns before them left"
             f" ({percent(counts.blame.inherited_share)} inherited)."
         )

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_plsqlbench.bench.gates.assessment import assess
-from pytest_plsqlbench.bench.gates.verdict import exit_code
+from pytest_plsqlbench.bench.gates.verdict import WORDS, exit_code
+from pytest_plsqlbench.bench.plural import grouped
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.reporting.baseline import read_baseline
@@ -46,18 +47,15 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.bench.baseline.compare import Comparison
     from pytest_plsqlbench.bench.gates.assessment import Assessment
     from pytest_plsqlbench.bench.gates.text import Gate
-    from pytest_plsqlbench.bench.gates.verdict import GateVerdict
+    from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
     from pytest_plsqlbench.bench.result import TurnResult
     from pytest_plsqlbench.bench.summary import Summary
     from pytest_plsqlbench.reporting.page.source import SavedRun
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 CONFIDENCE = "95 %"
-VERDICTS = {
-    "held": ("held", "held"),
-    "broken": ("broken", "broken"),
-    "not_enough_evidence": ("unsure", "not enough evidence"),
-}
+TONES: dict[Decision, str] = {"held": "held", "broken": "broken", "not_enough_evidence": "unsure"}
+"""Class of a verdict."""
 OUTCOMES = {0: ("held", "all held"), 1: ("broken", "broken"), 6: ("unsure", "may not be judged")}
 """Class and words of what the gates make of a run, by exit code."""
 
@@ -239,10 +237,9 @@ def _environment() -> Environment:
 def _facts(runs: Sequence[SavedRun]) -> list[str]:
     """The line below the heading."""
     results = sum(len(run.results) for run in runs)
-    turns = "turn" if results == 1 else "turns"
     engines = sorted({f"{e.name} {e.version}" for run in runs for e in run.summary.engines})
     rules = sorted({run.summary.comparator or "" for run in runs})
-    facts = [f"{results:,} {turns} graded or given up", f"rules {', '.join(rules)}", *engines]
+    facts = [f"{grouped(results, 'turn')} graded or given up", f"rules {', '.join(rules)}", *engines]
     return [visible(fact) for fact in facts]
 
 
@@ -255,8 +252,8 @@ def _gates(verdicts: Sequence[GateVerdict]) -> dict[str, Any] | None:
         "words": words,
         "rows": [
             {
-                "verdict": VERDICTS[entry.verdict][0],
-                "words": VERDICTS[entry.verdict][1],
+                "verdict": TONES[entry.verdict],
+                "words": WORDS[entry.verdict],
                 "text": visible(entry.gate),
                 "detail": visible(
                     f"{entry.reason}; enough would be: {entry.enough}" if entry.enough else entry.reason
