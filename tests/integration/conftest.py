@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import scipy.special  # noqa: F401 (pytester drops what a test imports, and numpy cannot be imported again)
 from bench_suite import DOUBLE_TASK, TALK_TASK, Suite
+from warm_python import WarmPython
 
 
 @pytest.fixture(scope="session")
@@ -15,13 +17,22 @@ def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.getbasetemp() / "plsqlbench-cache"
 
 
+@pytest.fixture(scope="session")
+def warm() -> Iterator[WarmPython]:
+    """The process that runs are forked from."""
+    with WarmPython() as python:
+        yield python
+
+
 @pytest.fixture
-def empty_suite(pytester: pytest.Pytester, cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Suite:
+def empty_suite(
+    pytester: pytest.Pytester, cache_dir: Path, monkeypatch: pytest.MonkeyPatch, warm: WarmPython
+) -> Suite:
     """A folder without tasks."""
     monkeypatch.setenv("PLSQLBENCH_CACHE_DIR", str(cache_dir))
     monkeypatch.setenv("PLSQLBENCH_ORACLE", "none")  # no container where Docker answers
     monkeypatch.delenv("PYTEST_XDIST_AUTO_NUM_WORKERS", raising=False)
-    return Suite(pytester, monkeypatch)
+    return Suite(pytester, monkeypatch, warm)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_nothing_heavy_is_imported(suite: Suite) -> None:
             assert not [name for name in {HEAVY!r} if name in sys.modules]
         """
     )
-    suite.run(".", "-p", "no:xdist").assert_outcomes(passed=1)
+    suite.run_cold(".", "-p", "no:xdist").assert_outcomes(passed=1)
 
 
 def test_other_tests_run_as_always(suite: Suite) -> None:

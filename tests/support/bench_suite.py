@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from warm_python import WarmPython
 
 DOUBLE = """CREATE FUNCTION double_it(n integer) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
@@ -70,8 +71,11 @@ class Suite:
     TALK = TALK_PROGRAMS
     TALK_TASK = TALK_TASK
 
-    def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, warm: WarmPython | None = None
+    ) -> None:
         self.pytester = pytester
+        self._warm = warm
         self.folder = pytester.path
         # hypothesis' own plugin imports all of hypothesis at the end of every run: 1.5 s that no test needs
         monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
@@ -100,7 +104,13 @@ class Suite:
         return [{"instance_id": "double-it", "generated_plsql": DOUBLE}, *talk]
 
     def run(self, *args: str) -> pytest.RunResult:
-        """Run pytest in the folder, in a process of its own."""
+        """Run pytest in the folder, in a process of its own: one forked from the warm one, if any."""
+        if self._warm is None:
+            return self.run_cold(*args)
+        return self._warm.run(self.folder, "pytest", f"--basetemp={self.folder / 'basetemp'}", *args)
+
+    def run_cold(self, *args: str) -> pytest.RunResult:
+        """Run pytest in the folder, in a process that begins with no module imported."""
         return self.pytester.runpytest_subprocess(*args)
 
     def refused(self, *args: str) -> str:

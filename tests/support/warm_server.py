@@ -1,0 +1,90 @@
+"""A script that imports what runs of pytest import, and forks into a process for each run that is asked for.
+
+A request is a line of JSON on standard input, its answer an exit status on standard output; the script ends
+with its input. Only third-party modules are imported ahead: ours, and plugins of pytest, are imported by each
+process itself, as they are where users run it.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import runpy
+import signal
+import sys
+from typing import Any
+
+AHEAD = (
+    "click",
+    "execnet",
+    "filelock",
+    "jinja2",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.figure",
+    "msgspec",
+    "numpy",
+    "platformdirs",
+    "psycopg",
+    "pytest",
+    "scipy.special",
+    "sqlglot",
+    "sqlparse",
+    "yaml",
+)
+
+
+def import_ahead() -> None:
+    """Import what takes long, and is the same whoever imports it."""
+    for name in AHEAD:
+        importlib.import_module(name)
+    from _pytest.config import default_plugins
+
+    for name in default_plugins:
+        importlib.import_module(f"_pytest.{name}")
+    gc.collect()
+    gc.freeze()  # what is here now stays, and is shared
+
+
+def serve() -> dict[str, Any]:
+    """Fork for each request; returns it in the process that is to do it, and ends where there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for those who ask
+    with open(0, "rb", closefd=False) as requests:
+        while line := requests.readline():
+            child = os.fork()
+            if not child:
+                request: dict[str, Any] = json.loads(line)
+                return request
+            _, status = os.waitpid(child, 0)
+            os.write(1, b"%d\n" % os.waitstatus_to_exitcode(status))
+    sys.exit()
+
+
+def become(request: dict[str, Any], searched: list[str]) -> None:
+    """Be as a process that was started with ``python -m`` in the request's folder and environment."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for target, name in enumerate((os.devnull, request["stdout"], request["stderr"])):
+        file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC if target else os.O_RDONLY, 0o666)
+        os.dup2(file, target)
+        os.close(file)
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    named = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+    sys.path[:] = [request["folder"], *named, *searched]
+    sys.argv = [request["module"], *request["arguments"]]
+
+
+def main() -> None:
+    """Serve, and in each process run the module of the request."""
+    named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    searched = [folder for folder in sys.path[1:] if folder not in named]
+    import_ahead()
+    request = serve()
+    become(request, searched)
+    runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
