@@ -80,7 +80,7 @@ class Closing:
                 self._texts.add(texts)  # and pytest, which keeps all reports, need not keep them, too
         except UserError as error:
             self._told = True
-            raise pytest.UsageError(f"{error}; what was written before stays") from None
+            raise pytest.UsageError(f"{error}; {self._rescued()}") from None
 
     @property
     def folder(self) -> str:
@@ -100,13 +100,16 @@ class Closing:
     def finish_part(self, session: pytest.Session, part: str | None, databases: Mapping[str, str]) -> None:
         """Complete ``run.json``; a part without turns gets its one here, and is no fault of anybody."""
         ended = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
-        if part is not None and ended:
-            self._begin()
-            self._run_file.describe(part)
-            self._empty_part = empty_part(part)
-            if self._empty_part and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
-                session.exitstatus = pytest.ExitCode.OK
-        self._run_file.complete(databases)
+        try:
+            if part is not None and ended:
+                self._begin()
+                self._run_file.describe(part)
+                self._empty_part = empty_part(part)
+                if self._empty_part and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+                    session.exitstatus = pytest.ExitCode.OK
+            self._run_file.complete(databases)
+        except UserError as error:
+            self._in_trouble(session, error)
 
     def finish(self, session: pytest.Session, gating: Gating, *, collected: int) -> None:
         """Complete the files, and let the exit status say what the results add up to.
@@ -118,9 +121,18 @@ class Closing:
         """
         try:
             self._complete(session, gating, collected)
-        except UserError as error:  # what was written while the run went on stays, and can be read
-            self._trouble = str(error)
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        except UserError as error:
+            self._in_trouble(session, error)
+
+    def _rescued(self) -> str:
+        from pytest_plsqlbench.reporting.rescue import rescue  # noqa: PLC0415 (only where needed)
+
+        return rescue(self._store.results.values(), self._store.path)
+
+    def _in_trouble(self, session: pytest.Session, error: UserError) -> None:
+        """The report folder cannot be written: the first reason counts."""
+        self._trouble = self._trouble or str(error)
+        session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def _complete(self, session: pytest.Session, gating: Gating, collected: int) -> None:
         results = self._store.finish()
@@ -183,7 +195,14 @@ class Closing:
     ) -> None:
         """Show metrics, coverage, statuses and categories, where the files are, and what the gates say."""
         if self._trouble and not self._told:
-            reporter.write_line(f"ERROR: {self._trouble}; what was written before stays", red=True)
+            reporter.write_line(f"ERROR: {self._trouble}; {self._rescued()}", red=True)
+        if self._store.taken_away and not self._trouble and not self._told:
+            count = grouped(len(self._store.results), "result")
+            reporter.write_line(
+                f"WARNING: {self.folder} was removed or moved while the run went on; it was made again with"
+                f" all {count} of the run",
+                yellow=True,
+            )
         if self._empty_part is not None:
             reporter.write_line(f"part {self._empty_part} has no turns: there are fewer tasks than parts")
         if self._summary is not None:

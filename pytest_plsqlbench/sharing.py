@@ -10,7 +10,7 @@ import msgspec
 
 from pytest_plsqlbench.bench.comparison import comparator_name
 from pytest_plsqlbench.bench.run import RunPart, describe_run, part_of
-from pytest_plsqlbench.reporting.runfile import clear, start_part, write_run
+from pytest_plsqlbench.reporting.runfile import RUN_FILE, clear, start_part, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -102,12 +102,12 @@ class RunFile:
             start_part(self._folder, self._part)
 
     def complete(self, databases: Mapping[str, str]) -> None:
-        """Add the databases that the part was graded on, once it has ended.
+        """Add the databases that the part was graded on, once it has ended; also where the file is gone.
 
         Raises:
             UserError: the folder cannot be written.
         """
-        if self._part is not None and databases:
+        if self._part is not None and (databases or not (self._folder / RUN_FILE).exists()):
             write_run(
                 self._folder,
                 msgspec.structs.replace(self._part, databases=dict(sorted(databases.items()))),

@@ -135,6 +135,11 @@ class ResultStore:
         self.results[result_key(result)] = result
         self._file.add(msgspec.json.encode(result))
 
+    @property
+    def taken_away(self) -> bool:
+        """Whether the file was removed or moved while the run went on; it is written again, whole."""
+        return self._file.taken_away
+
     def finish(self) -> Sequence[TurnResult]:
         """Sort the file and return all results in its order.
 

@@ -122,11 +122,21 @@ def read_texts(path: Path) -> dict[TurnKey, TurnText]:
         UserError: the file cannot be read, or a line is not the texts of a turn (file:line).
     """
     try:
-        lines = path.read_bytes().split(b"\n")
+        data = path.read_bytes()
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+    return decode_texts(data, path)
+
+
+def decode_texts(data: bytes, path: Path) -> dict[TurnKey, TurnText]:
+    """Decode the content of a ``turns.jsonl``, as ``read_texts`` does.
+
+    Raises:
+        UserError: a line is not the texts of a turn (file:line).
+    """
+    lines = data.split(b"\n")
     decoder = msgspec.json.Decoder(TurnText)
     texts: dict[TurnKey, TurnText] = {}
     shared: dict[TurnKey, TurnText] = {}
@@ -207,5 +217,6 @@ class TextStore:
         Raises:
             UserError: the file cannot be written.
         """
+        data = self._file.content()
         if self._file.close():
-            write_atomically(self.path, encode_texts(read_texts(self.path).values()))
+            write_atomically(self.path, encode_texts(decode_texts(data, self.path).values()))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from bench_suite import Suite
+from click.testing import CliRunner
 
+from pytest_plsqlbench.cli.merge import command as merge
+from pytest_plsqlbench.reporting.store import read_results
 from pytest_plsqlbench.reporting.texts import read_texts
 
 
@@ -115,3 +120,67 @@ def test_what_a_reference_is_like_stands_beside_the_verdict(suite: Suite) -> Non
     assert all(test["reference_ms"] > 0 for test in first["tests"])
     assert {turn["status"] for turn in talk} == {"missing"}
     assert all(turn["reference"]["statements"] == 1 for turn in talk)
+
+
+TAKE_AWAY = """
+import os, pathlib, shutil, pytest
+
+turns = 0
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report):
+    global turns
+    turns += report.when == "call" and "PYTEST_XDIST_WORKER" not in os.environ
+    if report.when == "call" and turns == {turn}:
+        shutil.rmtree("out")
+        {then}
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
+@pytest.mark.parametrize("turn", [1, 4])
+def test_a_folder_that_is_removed_while_the_run_goes_on_is_made_again(
+    suite: Suite, turn: int, workers: tuple[str, ...]
+) -> None:
+    (suite.folder / "conftest.py").write_text(TAKE_AWAY.format(turn=turn, then=""))
+    result = suite.run(suite.predict(*suite.right()), "--plsql-report=out/reports", *workers)
+    assert result.ret == 0
+    [line] = [line for line in result.outlines if "out/reports was removed" in line]
+    assert line.startswith("WARNING: ")
+    assert line.endswith("; it was made again with all 4 results of the run")
+    assert len(suite.results("out/reports")) == 4
+    assert suite.summary("out/reports")["complete"]
+    texts = read_texts(suite.folder / "out" / "reports" / "turns.jsonl")
+    assert [bool(text.program and text.prompt) for text in texts.values()] == [True] * 4
+    assert (suite.folder / "out" / "reports" / "report.html").exists()
+
+
+def test_a_part_whose_folder_is_removed_can_be_merged(suite: Suite) -> None:
+    option = suite.predict(*suite.right())
+    suite.run(option, "--plsql-report=parts/1", "--plsql-shard=1/2")
+    (suite.folder / "conftest.py").write_text(TAKE_AWAY.format(turn=1, then=""))
+    suite.run(option, "--plsql-report=out/2", "--plsql-shard=2/2")
+    done = CliRunner().invoke(
+        merge, [*(str(suite.folder / part) for part in ("parts/1", "out/2")), "--out", "all"]
+    )
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("turn", [1, 4])
+def test_results_whose_folder_cannot_be_made_again_are_kept_elsewhere(
+    suite: Suite, turn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = suite.folder / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    then = "pathlib.Path('out').write_text('')"
+    (suite.folder / "conftest.py").write_text(TAKE_AWAY.format(turn=turn, then=then))
+    result = suite.run(suite.predict(*suite.right()), "--plsql-report=out/reports")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in (*result.outlines, *result.errlines) if line.startswith("ERROR: ")]
+    found = re.fullmatch(r"ERROR: cannot write \S+: \S.*; (\d) results are kept in (\S+)", line)
+    assert found, line
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+    kept = read_results(Path(found[2]))
+    assert len(kept) == int(found[1]) == min(turn + 1, 4)
+    assert Path(found[2]).is_relative_to(temporary)

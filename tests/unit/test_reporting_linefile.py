@@ -59,3 +59,49 @@ def test_the_file_of_an_earlier_run_stays_until_the_first_line(tmp_path: Path) -
     file.add(b"now")
     assert path.read_bytes() == b"now\n"
     file.close()
+
+
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("before_the_end", [False, True])
+def test_lines_outlive_the_folder_that_they_were_in(
+    tmp_path: Path, moved: bool, before_the_end: bool
+) -> None:
+    file = LineFile(tmp_path / "folder" / "lines")
+    file.add(b"first line")
+    file.path.parent.rename(tmp_path / "other")
+    if not moved:
+        (tmp_path / "other" / "lines").unlink()
+    assert file.content() == b"first line\n"
+    if not before_the_end:
+        file.add(b"second line")
+        assert file.path.read_bytes() == file.content() == b"first line\nsecond line\n"
+    assert file.close()
+    assert file.taken_away
+
+
+def test_a_folder_that_cannot_be_made_again_keeps_the_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = LineFile(tmp_path / "folder" / "lines")
+    file.add(b"first line")
+    file.path.unlink()
+
+    def full(_handle: int, _data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as context:
+        context.setattr(os, "write", full)
+        with pytest.raises(UserError, match="No space left"):
+            file.add(b"second line")
+    assert not file.path.exists()
+    assert file.content() == b"first line\n"
+    file.add(b"third line")
+    assert file.path.read_bytes() == b"first line\nthird line\n"
+    file.close()
+
+
+def test_a_file_that_stays_was_not_taken_away(tmp_path: Path) -> None:
+    file = LineFile(tmp_path / "lines")
+    file.add(b"line")
+    assert file.close()
+    assert not file.taken_away
