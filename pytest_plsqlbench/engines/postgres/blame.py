@@ -3,8 +3,10 @@
 What a graded session shows is never evidence, since its program is hostile and knows all error codes. An
 administrator's connection is: one that was open before must go on answering, and the server must say itself
 what a session that does not answer is doing. What another one could have done as well (a session ended or a
-statement cancelled from outside, a full disk) is played again, until two plays in a row agree: a program does
-it again at the same place, or it does it now and then while plays of nothing beside it meet no harm.
+statement cancelled from outside, a full disk) is played again: two plays in a row that agree and show nothing
+of the kind count. A program is the one who does it if it does it at the same place many times in a row, with
+pauses between, or if no two plays come through while plays of nothing beside it meet no harm. If another
+spoils each tenth play at random, one turn in thousands of those that it meets gets a wrong verdict.
 """
 
 from __future__ import annotations
@@ -22,8 +24,14 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.admin import Admin
     from pytest_plsqlbench.engines.protocol import Play, Played
 
-MOST_PLAYS = 5
-"""Of a program that shows something doubtful elsewhere each time; then as many of nothing, to compare."""
+ENOUGH_SOUND = 2
+"""Plays in a row that agree and show nothing doubtful."""
+ENOUGH_HARMED = 5
+"""Plays in a row that show the same at the same place, so that it is the program's doing."""
+MOST_PLAYS = 10
+"""Of a program that gets to neither; then as many of nothing, to compare."""
+_PAUSES = (0.05, 0.1, 0.2, 0.4)
+"""Seconds between plays: whoever disturbs is done by then, or must do it each time."""
 _LONGEST_WAIT = 3.0
 """Seconds that a play of nothing takes at most."""
 UNREADABLE = "state_unreadable"
@@ -103,6 +111,15 @@ def gist(played: Played, places: tuple[Place, ...]) -> object:
     calls = [*played.programs, *(call for seen in played.tests for call in seen.calls)]
     shown = [(call.error.code if call.error else None, call.limit, call.lost, call.results) for call in calls]
     return shown, [(seen.state, seen.objects) for seen in played.tests]
+
+
+def pause_after(harmed: int) -> float:
+    """Seconds to wait before the next play.
+
+    Args:
+        harmed: plays so far that showed something doubtful.
+    """
+    return _PAUSES[min(harmed, len(_PAUSES)) - 1]
 
 
 def waiting_play(play: Play, played: Played) -> Play:

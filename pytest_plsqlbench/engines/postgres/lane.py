@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_plsqlbench.engines.postgres.blame import MOST_PLAYS, doubts, gist, room_left, waiting_play
+from pytest_plsqlbench.engines.postgres.blame import (
+    ENOUGH_HARMED,
+    ENOUGH_SOUND,
+    MOST_PLAYS,
+    doubts,
+    gist,
+    pause_after,
+    room_left,
+    waiting_play,
+)
 from pytest_plsqlbench.engines.postgres.copies import Copies, Copy
 from pytest_plsqlbench.engines.postgres.isolated import IsolatedPlay
 from pytest_plsqlbench.engines.postgres.rollback import RollbackPlay
@@ -64,7 +74,7 @@ class PostgresLane:
         return replace(played, flags=(*played.flags, REBUILT)) if stained else played
 
     def _play_surely(self, play: Play) -> tuple[Played, bool]:
-        """As ``_play``; after what another than the program could have done, two plays in a row must agree.
+        """As ``_play``; after what another than the program could have done, plays in a row must agree.
 
         Otherwise a program could have itself played until luck is with it. One whose plays never agree is the
         one who does it, where plays of nothing beside it meet no harm: the last that shows it counts.
@@ -74,16 +84,20 @@ class PostgresLane:
         if not places:
             return played, stained
         doubtful, before = played, gist(played, places)
+        harmed = alike = 1
         for _ in range(MOST_PLAYS - 1):
             if places:
                 self._discard(self._templates.get(play.database))
                 room_left(self._admin, places)
+                time.sleep(pause_after(harmed))
             played, again = self._play(play)
             stained = stained or again
             places = doubts(played, distant=self._distant)
-            doubtful = played if places else doubtful
+            if places:
+                doubtful, harmed = played, harmed + 1
             seen = gist(played, places)
-            if seen == before:
+            alike = alike + 1 if seen == before else 1
+            if alike == (ENOUGH_HARMED if places else ENOUGH_SOUND):
                 break
             before = seen
         else:
