@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.bench.plural import noun, numbered
 from pytest_plsqlbench.bench.task import DIALECTS
-from pytest_plsqlbench.bench.visible import visible
+from pytest_plsqlbench.bench.visible import shown_name, visible
 from pytest_plsqlbench.datasets.dataset import check_unique
 from pytest_plsqlbench.grading.answers import Answers, gold_answers
 
@@ -51,7 +51,7 @@ class Selection:
         from pytest_plsqlbench.datasets.predictions import read_predictions  # noqa: PLC0415
 
         predictions = read_predictions(settings.predictions)
-        models = ", ".join(predictions.models) or "no model named"
+        models = ", ".join(map(shown_name, predictions.models)) or "no model named"
         label = f"predictions {settings.predictions.name} ({numbered(len(predictions), 'program')}; {models})"
         return cls(settings, predictions, label)
 

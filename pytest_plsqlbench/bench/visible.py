@@ -7,6 +7,8 @@ turn the direction of writing), lone surrogates, separators, unassigned and priv
 
 from __future__ import annotations
 
+LONGEST_NAME = 60
+"""Characters of a model's name that a line, a heading or the row of a table shows."""
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
@@ -27,6 +29,19 @@ def visible(text: str, keep: str = "\n") -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char in keep else _escape_char(char) for char in text)
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut in the middle: names that are alike begin alike, and end alike."""
+    if len(text) <= width:
+        return text
+    end = (width - 1) // 2
+    return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
+
+
+def shown_name(name: str, width: int = LONGEST_NAME) -> str:
+    """The name of a model on one line, not longer than a line has room for."""
+    return shorten(visible(name, keep=""), width)
 
 
 def _escape_char(char: str) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from pytest_plsqlbench.bench.prediction import Prediction
 from pytest_plsqlbench.bench.task import Dialect, Source, UserError
+from pytest_plsqlbench.bench.visible import visible
 
 ID_KEYS = ("instance_id", "task_id", "id")
 """Keys that name a task or turn, in the order in which they are asked; those not used stay in ``extra``."""
@@ -30,6 +31,8 @@ _TYPES = {
     bool: "a boolean",
 }
 
+LONGEST_MODEL = 1_000
+"""Characters of a model's name: it stands in every result."""
 T = TypeVar("T")
 
 
@@ -53,7 +56,7 @@ def read_row(line: bytes, source: Source) -> Prediction:
         id=identity,
         turn=turn,
         program=program,
-        model=_optional(row, "model", str, source),
+        model=_model(row, source),
         dialect=dialect,
         sample=sample or 0,
         latency_seconds=latency,
@@ -61,6 +64,14 @@ def read_row(line: bytes, source: Source) -> Prediction:
         extra=row,
         source=source,
     )
+
+
+def _model(row: dict[str, Any], source: Source) -> str | None:
+    """The model's name as all files and reports have it: on one line, nothing in it invisible."""
+    name = _optional(row, "model", str, source)
+    if name is not None and len(name) > LONGEST_MODEL:
+        raise UserError(f"model: a name of {len(name):,} characters; at most {LONGEST_MODEL:,}", source)
+    return None if name is None else visible(name, keep="")
 
 
 def join_statements(statements: list[str], dialect: Dialect | None) -> str:

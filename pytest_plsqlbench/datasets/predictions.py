@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_plsqlbench.bench.prediction import Prediction
 from pytest_plsqlbench.bench.task import Dialect, Task, Turn, UserError
+from pytest_plsqlbench.bench.visible import shown_name
 from pytest_plsqlbench.datasets.dataset import at
 from pytest_plsqlbench.datasets.prediction_rows import read_row
 from pytest_plsqlbench.datasets.yamlfile import decode_utf8, read_bytes
@@ -66,8 +67,10 @@ class PredictionSet:
                 models.setdefault(prediction.model, prediction)
         if len(models) > 1:
             (first, one), (second, other) = list(models.items())[:2]
+            names = shown_name(first), shown_name(second)
             raise UserError(
-                f"is of model {second!r}, line {one.source.line} of {first!r}: one model a file", other.source
+                f"is of model {names[1]!r}, line {one.source.line} of {names[0]!r}: one model a file",
+                other.source,
             )
         self.models: tuple[str, ...] = tuple(models)
         """The model that the rows name; empty where none does."""

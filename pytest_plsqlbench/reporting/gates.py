@@ -10,6 +10,7 @@ from pytest_plsqlbench.bench.difference import escape
 from pytest_plsqlbench.bench.gates.numbers import points, points_between
 from pytest_plsqlbench.bench.gates.verdict import WORDS
 from pytest_plsqlbench.bench.statistics.samples import SOLVED_AT_1
+from pytest_plsqlbench.bench.visible import shown_name
 from pytest_plsqlbench.reporting.headline import percent
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def gate_lines(verdicts: Sequence[GateVerdict]) -> Iterator[str]:
 
 def comparison_lines(comparison: Comparison) -> Iterator[str]:
     """How a run differs from its baseline: the metrics overall, what changed, the first turns by name."""
-    before, after = (", ".join(map(escape, models)) or "no model named" for models in comparison.models)
+    before, after = (", ".join(map(shown_name, models)) or "no model named" for models in comparison.models)
     yield from _wrapped(f"against {escape(comparison.baseline)}: {before} there, {after} here", 2)
     for note in comparison.notes:
         yield from _wrapped(f"  only the common part: {escape(note)}", 4)

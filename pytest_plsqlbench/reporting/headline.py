@@ -15,6 +15,7 @@ from pytest_plsqlbench.bench.metrics import (
     SUITE_PASS,
     TURN_SUITE_PASS,
 )
+from pytest_plsqlbench.bench.visible import shorten, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -162,16 +163,8 @@ def percent(value: float | None) -> str:
     return f"{shown:.1f}%"
 
 
-def shorten(text: str, width: int) -> str:
-    """Cut in the middle: names of subsets begin alike, and end alike."""
-    if len(text) <= width:
-        return text
-    end = (width - 1) // 2
-    return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
-
-
 def models_named(summary: Summary, most: int = 3) -> str:
-    """Whose results they are, free of control characters."""
-    names = [escape(name) for name in summary.models]
+    """Whose results they are, fit for a line."""
+    names = [shown_name(name, 40) for name in summary.models]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}" or "no model named"

@@ -488,3 +488,33 @@ def test_gold_is_every_reference() -> None:
     assert len(gold) == 4
     assert gold.check(tasks, none) == 0
     assert [p.program for p in gold.lookup(tasks[1], tasks[1].turns[1])] == ["ref 2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("gpt\x1b[31m\u202e", r"gpt\x1b[31m\u202e"),
+        ("two\nlines\t\x00", r"two\nlines\t\x00"),
+        ("half \ud800", "half \ufffd"),
+        ("ordinary name 4.1", "ordinary name 4.1"),
+        ("modèle 模型", "modèle 模型"),
+    ],
+)
+def test_the_name_of_a_model_hides_nothing(name: str, shown: str) -> None:
+    line = json.dumps({"instance_id": "a", "generated_plsql": "x", "model": name}).encode()
+    assert read_row(line, Source("p.jsonl", 1)).model == shown
+
+
+def test_the_name_of_a_model_has_an_end() -> None:
+    line = json.dumps({"instance_id": "a", "generated_plsql": "x", "model": "m" * 1001}).encode()
+    with pytest.raises(UserError, match=r"p.jsonl:7: model: a name of 1,001 characters; at most 1,000"):
+        read_row(line, Source("p.jsonl", 7))
+
+
+def test_models_that_contradict_each_other_are_named_in_a_short_line(tmp_path: Path) -> None:
+    rows = [{"instance_id": name, "generated_plsql": "x", "model": name * 900} for name in "ab"]
+    file = tmp_path / "p.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(UserError, match="one model a file") as error:
+        read_predictions(file)
+    assert len(str(error.value)) < 250 + len(str(file))

@@ -237,3 +237,9 @@ def test_a_folder_without_results_is_one_line(tmp_path: Path) -> None:
         read_run(tmp_path)
     with pytest.raises(UserError, match="cannot read"):
         read_run(tmp_path / "nowhere")
+
+
+def test_a_long_name_of_a_model_leaves_room_for_the_page(tmp_path: Path) -> None:
+    text = text_of(tmp_path, [turn_result("t", 2, model="m" * 900 + HOSTILE)])
+    assert "m" * 121 not in text
+    assert "m" * 50 + "…" in text

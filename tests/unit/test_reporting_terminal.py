@@ -14,7 +14,8 @@ from sample_results import result
 from pytest_plsqlbench.bench.metrics import MetricValue
 from pytest_plsqlbench.bench.result import TestResult, TurnResult
 from pytest_plsqlbench.bench.summary import summarize
-from pytest_plsqlbench.reporting.headline import interval, percent, shorten
+from pytest_plsqlbench.bench.visible import shorten
+from pytest_plsqlbench.reporting.headline import interval, percent
 from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title
 
 
@@ -209,3 +210,11 @@ def test_percentages_never_round_to_all_or_nothing(value: float | None, shown: s
 
 def test_the_title_names_model_and_rules() -> None:
     assert summary_title(summarize([result("a", "s", 1, 1)])) == "plsqlbench: m, published/1"
+
+
+def test_the_title_is_short_and_safe_whatever_models_are_called() -> None:
+    rows = [result("a", "s", 1, 1, model=f"{n}\x1b[2J\u202e" + "long" * 200) for n in range(5)]
+    title = summary_title(summarize(rows))
+    assert title.isprintable()
+    assert len(title) < 200
+    assert title.count("…") == 3

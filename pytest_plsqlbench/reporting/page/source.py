@@ -14,7 +14,7 @@ from pytest_plsqlbench.bench.metrics import InconsistentResultsError
 from pytest_plsqlbench.bench.shard import TurnKey, key_of
 from pytest_plsqlbench.bench.summary import Summary, summarize
 from pytest_plsqlbench.bench.task import Source, UserError
-from pytest_plsqlbench.bench.visible import visible
+from pytest_plsqlbench.bench.visible import shown_name, visible
 from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, SUMMARY_FILE
 from pytest_plsqlbench.reporting.store import read_results
 from pytest_plsqlbench.reporting.texts import TEXTS_FILE, TurnText, read_texts
@@ -97,7 +97,7 @@ def saved_run(
     gates: Sequence[GateVerdict] = (),
 ) -> SavedRun:
     """A run of which everything is known already."""
-    label = ", ".join(visible(model) for model in summary.models) or "no model named"
+    label = ", ".join(shown_name(model, 120) for model in summary.models) or "no model named"
     return SavedRun(label, file, results, texts, max(collected, len(results)), summary, gates)
 
 
