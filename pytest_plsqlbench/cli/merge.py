@@ -14,7 +14,7 @@ import click
     required=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Where results.jsonl, summary.json and run.json of the whole run go.",
+    help="Where results.jsonl, summary.json, report.html and run.json of the whole run go.",
 )
 def command(parts: tuple[Path, ...], out: Path) -> None:
     """Check that the parts are one complete run, join them, and show the summary.
@@ -22,27 +22,38 @@ def command(parts: tuple[Path, ...], out: Path) -> None:
     Each argument is the report folder of a part (or its results.jsonl), or a folder with such folders below.
     """
     from pytest_plsqlbench.reporting.merge import merge  # noqa: PLC0415 (not for --help)
+    from pytest_plsqlbench.reporting.page.render import Judged, write_page  # noqa: PLC0415
     from pytest_plsqlbench.reporting.parts import find_parts  # noqa: PLC0415
     from pytest_plsqlbench.reporting.stepsummary import append_step_summary, step_summary  # noqa: PLC0415
     from pytest_plsqlbench.reporting.terminal import summary_lines, summary_title  # noqa: PLC0415
 
     folders = find_parts(parts, out)
-    joined, summary = merge(folders, out)
+    joined, results, summary = merge(folders, out)
+    turns = joined.run.turns
+    trouble = write_page(out, results, summary, collected=turns, judged=Judged()) if results else None
+    names = [
+        "results.jsonl",
+        "summary.json",
+        *(["report.html"] if results and not trouble else []),
+        "run.json",
+    ]
     click.echo(f"merged {len(folders)} {'part' if len(folders) == 1 else 'parts'} of {joined.predictions}")
     click.echo(summary_title(summary))
     for line in summary_lines(
         summary,
-        collected=joined.run.turns,
+        collected=turns,
         left_out=joined.run.left_out,
-        files=f"{out / 'results.jsonl'}, summary.json and run.json beside it",
+        files=f"{out / names[0]}, {', '.join(names[1:-1])} and {names[-1]} beside it",
     ):
         click.echo(line)
+    if trouble:
+        click.echo(f"plsqlbench: {trouble}", err=True)
     text = step_summary(
         summary,
         title=f"merge of {joined.predictions}",
-        collected=joined.run.turns,
+        collected=turns,
         left_out=joined.run.left_out,
-        files=[str(out / name) for name in ("results.jsonl", "summary.json")],
+        files=[str(out / name) for name in names[:-1]],
     )
     if trouble := append_step_summary(text):
         click.echo(f"plsqlbench: {trouble}", err=True)

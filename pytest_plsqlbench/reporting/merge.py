@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -14,7 +14,7 @@ from pytest_plsqlbench.bench.shard import Shard, TurnKey, key_of
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.reporting.quarantine import write_quarantine
 from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, RUN_FILE, read_run, start_part
-from pytest_plsqlbench.reporting.store import encode_results, read_results, write_atomically
+from pytest_plsqlbench.reporting.store import encode_results, read_results, result_key, write_atomically
 from pytest_plsqlbench.reporting.summary import write_summary
 from pytest_plsqlbench.reporting.texts import TEXTS_FILE, encode_texts, read_texts
 
@@ -165,7 +165,16 @@ def _check_databases(parts: Sequence[Part]) -> None:
                 raise UserError(f"the database {name} differs between {other[1]} and {part}")
 
 
-def merge(folders: Sequence[Path], out: Path) -> tuple[RunPart, Summary]:
+class Joined(NamedTuple):
+    """A run that was divided, whole again."""
+
+    described: RunPart
+    results: list[TurnResult]
+    """Of all parts, in the order of the file."""
+    summary: Summary
+
+
+def merge(folders: Sequence[Path], out: Path) -> Joined:
     """Join the parts of a run into a report folder as one run on its own writes it.
 
     ``summary.json`` is byte for byte that of an undivided run with the same verdicts, in whatever order the
@@ -182,7 +191,7 @@ def merge(folders: Sequence[Path], out: Path) -> tuple[RunPart, Summary]:
         (read_part(folder) for folder in folders), key=lambda part: (part.described.shard, part.folder)
     )
     check_parts(parts)
-    results = [result for part in parts for result in part.results]
+    results = sorted((result for part in parts for result in part.results), key=result_key)
     first = parts[0].described
     joined = RunPart(
         predictions=first.predictions,
@@ -198,7 +207,7 @@ def merge(folders: Sequence[Path], out: Path) -> tuple[RunPart, Summary]:
         write_atomically(out / TEXTS_FILE, encode_texts(texts))
     if joined.run.predictions_sha256 is None and joined.run.settings.get("repeat"):  # a self-check
         write_quarantine(out, results)
-    return joined, write_summary(out, results, collected=joined.run.turns)
+    return Joined(joined, results, write_summary(out, results, collected=joined.run.turns))
 
 
 def _turn(key: TurnKey) -> str:
@@ -211,4 +220,4 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-__all__ = ["Part", "check_parts", "merge", "read_part"]
+__all__ = ["Joined", "Part", "check_parts", "merge", "read_part"]

@@ -71,6 +71,7 @@ def test_joined_parts_are_the_undivided_run(bigger_suite: Suite, workers: str) -
         done = merge(suite, *order)
         assert done.exit_code == 0, done.output
         assert content(suite, "joined", "summary.json") == content(suite, "whole", "summary.json")
+        assert content(suite, "joined", "report.html").startswith(b"<!DOCTYPE html>")
 
 
 def test_every_worker_count_makes_the_same_run_file(bigger_suite: Suite) -> None:

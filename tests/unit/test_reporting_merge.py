@@ -19,6 +19,8 @@ from pytest_plsqlbench.bench.task import Dialect, Source, Task, Turn, UserError
 from pytest_plsqlbench.bench.task import Test as BenchTest
 from pytest_plsqlbench.cli.merge import command
 from pytest_plsqlbench.reporting.merge import merge
+from pytest_plsqlbench.reporting.page.render import render
+from pytest_plsqlbench.reporting.page.source import read_run as read_saved_run
 from pytest_plsqlbench.reporting.parts import find_parts
 from pytest_plsqlbench.reporting.runfile import read_run, start_part, write_run
 from pytest_plsqlbench.reporting.store import ResultStore, encode_results
@@ -215,14 +217,14 @@ def test_shard_without_turns_is_a_part_like_others(
 ) -> None:
     folders = parts(60)  # of 49 tasks
     assert any(not read_run(folder).turns for folder in folders)
-    joined, _ = merge(folders, tmp_path / "out")
+    joined, _, _ = merge(folders, tmp_path / "out")
     assert len(joined.turns) == len(RESULTS)
 
 
 def test_servers_may_have_different_addresses(parts: Callable[[int], list[Path]], tmp_path: Path) -> None:
     folders = parts(2)
     edit_results(folders[1], lambda rows: [row["engine"].update(server="db2:5432") for row in rows])
-    _, summary = merge(folders, tmp_path / "out")
+    _, _, summary = merge(folders, tmp_path / "out")
     assert {engine.server for engine in summary.engines} == {"container", "embedded", "db2:5432"}
 
 
@@ -495,6 +497,30 @@ def test_command_shows_the_summary(parts: Callable[[int], list[Path]], tmp_path:
     assert result.output.startswith("merged 3 parts of out.jsonl\nplsqlbench: m, published/1\n")
     assert "left out: 2 turns in dialect oracle" in result.output
     assert (tmp_path / "out" / "summary.json").exists()
+    assert "summary.json, report.html and run.json beside it" in result.output
+
+
+def test_command_writes_the_page_that_report_would_write(
+    parts: Callable[[int], list[Path]], tmp_path: Path
+) -> None:
+    parts(3)
+    out = tmp_path / "out"
+    assert call(str(tmp_path / "parts"), "--out", str(out)).exit_code == 0
+    assert (out / "report.html").read_text(encoding="utf-8") == render([read_saved_run(out)])
+
+
+def test_a_page_that_cannot_be_written_does_not_cost_the_join(
+    parts: Callable[[int], list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object) -> str:
+        raise RuntimeError("no ink")
+
+    parts(2)
+    monkeypatch.setattr("pytest_plsqlbench.reporting.page.render.render", fail)
+    result = call(str(tmp_path / "parts"), "--out", str(tmp_path / "out"))
+    assert result.exit_code == 0
+    assert "plsqlbench: report.html was not written (RuntimeError: no ink)" in result.output
+    assert "results.jsonl, summary.json and run.json beside it" in result.output
 
 
 def test_command_ends_with_one_line_on_a_fault(parts: Callable[[int], list[Path]], tmp_path: Path) -> None:
