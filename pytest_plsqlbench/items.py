@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from pytest_plsqlbench.bench.redaction import presentable
@@ -98,8 +99,11 @@ class TurnItem(pytest.Item):
         self.turn = turn
         self.sample = sample
         self.answers = answers
+        self.played: Answers | None = None
+        """What was played in place of the answers, while the turn is graded: programs taken out of them."""
         self.reused = False
         """Whether the result is that of an earlier run."""
+        self._result: TurnResult | None = None
         self.extra_keyword_matches.update(
             word for word in (task.subset, task.difficulty, *task.constructs) if word
         )
@@ -118,19 +122,32 @@ class TurnItem(pytest.Item):
         task = self.task
         return TurnKey(task.subset, task.id, task.dialect, self.turn.index, self.sample)
 
-    def text(self) -> str:
-        """What was asked and answered, as a line of ``turns.jsonl``."""
-        return encode_text(turn_text(self.task, self.turn, self.sample, self._program))
+    def take(self) -> tuple[TurnResult, dict[str, object]] | None:
+        """The result, and the attributes that carry it in a report; None before it is graded.
+
+        The item keeps neither: pytest keeps all items to the end of the run.
+        """
+        result = self._result
+        if result is None:
+            return None
+        carried = {
+            RESULT_ATTRIBUTE: msgspec.json.encode(result).decode(),
+            TEXT_ATTRIBUTE: encode_text(turn_text(self.task, self.turn, self.sample, self._program)),
+            REUSED_ATTRIBUTE: self.reused,
+        }
+        self._result = self.played = None
+        return result, carried
 
     @property
     def _program(self) -> str | None:
-        return self.answers.programs.get(self.turn.index) if self.answers else None
+        answers = self.played or self.answers
+        return answers.programs.get(self.turn.index) if answers else None
 
     def runtest(self) -> None:
         """Grade the turn; how pytest sees it follows from its status."""
         result, fault = self.file.grade(self)
         self.user_properties.extend(junit_properties(result))
-        setattr(self, RESULT_ATTRIBUTE, result)
+        self._result = result
         if result.status in {"reference_error", "unsupported", "engine_unavailable"}:
             pytest.skip(f"{result.status}: {result.reason}")
         if result.status == "infrastructure_error":

@@ -25,9 +25,11 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     from pytest_plsqlbench.discretion import Discretion  # noqa: PLC0415
     from pytest_plsqlbench.session import open_session  # noqa: PLC0415 (keeps foreign runs fast)
+    from pytest_plsqlbench.unloading import Unloading  # noqa: PLC0415
 
     config.pluginmanager.register(open_session(config, handed_over), "plsqlbench-session")
     config.pluginmanager.register(Discretion(), "plsqlbench-discretion")
+    config.pluginmanager.register(Unloading(config), "plsqlbench-unloading")
 
 
 @pytest.hookimpl(optionalhook=True, tryfirst=True)

@@ -26,14 +26,7 @@ from pytest_plsqlbench.gating import Gating
 from pytest_plsqlbench.grading.answers import extract_answers
 from pytest_plsqlbench.hosts import Hosts
 from pytest_plsqlbench.interruption import Interruption
-from pytest_plsqlbench.items import (
-    RESULT_ATTRIBUTE,
-    REUSED_ATTRIBUTE,
-    TEXT_ATTRIBUTE,
-    HarnessFault,
-    TaskFile,
-    TurnItem,
-)
+from pytest_plsqlbench.items import HarnessFault, TaskFile, TurnItem
 from pytest_plsqlbench.news import news_of, send_news
 from pytest_plsqlbench.options import read_settings
 from pytest_plsqlbench.prospect import check_foreseen, dialects_ahead
@@ -47,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from pytest_plsqlbench.bench.task import Task
+    from pytest_plsqlbench.grading.answers import Answers
     from pytest_plsqlbench.grading.run import Run
     from pytest_plsqlbench.reporting.quarantine import Place
     from pytest_plsqlbench.servers.address import ServerAddress
@@ -283,30 +277,32 @@ class BenchSession:
         self._run.notify = partial(send_news, item)
         try:
             done: tuple[str, ...] = ()
-            if self.settings.extract and item.answers is not None and not item.answers.gold:
-                item.answers, done = extract_answers(item.answers, item.turn.index, item.task.dialect)
-            result = self._reused(self._run, item)
+            answers = item.answers
+            if self.settings.extract and answers is not None and not answers.gold:
+                answers, done = extract_answers(answers, item.turn.index, item.task.dialect)
+                item.played = answers
+            result = self._reused(self._run, item, answers)
             item.reused = result is not None
             if result is None:
-                result = self._run.grade(item.task, item.turn, item.answers, item.file.dataset)
+                result = self._run.grade(item.task, item.turn, answers, item.file.dataset)
             if self.settings.blame:
-                result = self._run.blame(result, item.task, item.turn, item.answers, item.file.dataset)
+                result = self._run.blame(result, item.task, item.turn, answers, item.file.dataset)
             return msgspec.structs.replace(result, extracted=done, sample=item.sample), None
         except Exception as fault:  # noqa: BLE001 (whatever it is, it is not the program's)
             from pytest_plsqlbench.grading.run import lost_turn  # noqa: PLC0415
 
             reason = f"{type(fault).__name__}: {fault}"
-            lost = lost_turn(item.task, item.turn, item.answers, self.settings.compare, reason)
+            lost = lost_turn(item.task, item.turn, item.played or item.answers, self.settings.compare, reason)
             return msgspec.structs.replace(lost, sample=item.sample), fault
 
-    def _reused(self, run: Run, item: TurnItem) -> TurnResult | None:
+    def _reused(self, run: Run, item: TurnItem, answers: Answers | None) -> TurnResult | None:
         """What an earlier run has found, where it still holds."""
         earlier = self._earlier.find(item.key) if self.settings.resume else None
         if earlier is None:
             return None
         if not self.settings.blame:
             earlier = msgspec.structs.replace(earlier, blame=None)
-        return run.reuse(item.task, item.turn, item.answers, item.file.dataset, earlier)
+        return run.reuse(item.task, item.turn, answers, item.file.dataset, earlier)
 
     @property
     def _worker_name(self) -> str:
@@ -324,13 +320,10 @@ class BenchSession:
         if self._part is not None:  # with the first report, so that it comes before the first result
             setattr(report, workers.PART, self._part)
             self._part = None
-        # taken: pytest keeps all items to the end
-        result: TurnResult | None = item.__dict__.pop(RESULT_ATTRIBUTE, None) if call.when == "call" else None
-        if result is not None:
-            setattr(report, RESULT_ATTRIBUTE, msgspec.json.encode(result).decode())
-            if isinstance(item, TurnItem):
-                setattr(report, TEXT_ATTRIBUTE, item.text())
-                setattr(report, REUSED_ATTRIBUTE, item.reused)
+        taken = item.take() if isinstance(item, TurnItem) and call.when == "call" else None
+        if taken is not None:
+            result, carried = taken
+            report.__dict__ |= carried
             if call.excinfo is not None and isinstance(call.excinfo.value, HarnessFault):
                 report.when = "setup"
             if report.skipped:  # where the task stands, not where we call skip()

@@ -125,8 +125,8 @@ class Progress:
         if report.passed and report.when != "call" and news_of(report) is None:
             return (yield)  # of these nothing is written
         self._erase()
+        self._count(report)  # while it still carries its result
         yield
-        self._count(report)
         self._draw()
         return None
 
