@@ -13,13 +13,13 @@ from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers import leftovers
 from pytest_plsqlbench.servers.address import ServerAddress
 from pytest_plsqlbench.servers.naming import quoted, run_prefix
+from pytest_plsqlbench.servers.postgres_login import CONNECT_SECONDS, first_reason, login_failure
 from pytest_plsqlbench.servers.reaped import Reaped
 
 if TYPE_CHECKING:
     import psycopg
 
 _OLDEST = 140000
-_CONNECT_SECONDS = 10
 
 
 class DsnServer:
@@ -61,7 +61,7 @@ class DsnServer:
                     leftovers.drop_run(connection, run_id)
                     raise
         except psycopg.Error as error:
-            raise UserError(f"PostgreSQL server of the DSN: {_reason(error)}") from None
+            raise UserError(f"PostgreSQL server of the DSN: {login_failure(error)}") from None
         return cls(address)
 
     def stop(self) -> None:
@@ -81,7 +81,7 @@ class DsnServer:
         except psycopg.Error as error:
             raise UserError(
                 f"could not drop what the run created on the PostgreSQL server"
-                f" ({run_prefix(self.address.run_id)}…): {_reason(error)}"
+                f" ({run_prefix(self.address.run_id)}…): {login_failure(error)}"
             ) from None
 
     def __enter__(self) -> Self:
@@ -105,7 +105,7 @@ def reap(dsn: str, *, foreign: bool = False, dry_run: bool = False) -> Reaped:
         with psycopg.connect(_conninfo(dsn), autocommit=True) as connection:
             return leftovers.reap(connection, foreign=foreign, dry_run=dry_run)
     except psycopg.Error as error:
-        raise UserError(f"PostgreSQL server of the DSN: {_reason(error)}") from None
+        raise UserError(f"PostgreSQL server of the DSN: {login_failure(error)}") from None
 
 
 def _conninfo(dsn: str) -> str:
@@ -131,7 +131,7 @@ def _conninfo(dsn: str) -> str:
         raise UserError(  # the driver's own message would show what it takes for a host or port
             "the PostgreSQL DSN cannot be read: write @ in a password as %40, / as %2F, : as %3A"
         )
-    given.setdefault("connect_timeout", str(_CONNECT_SECONDS))
+    given.setdefault("connect_timeout", str(CONNECT_SECONDS))
     return make_conninfo("", **given)
 
 
@@ -182,14 +182,8 @@ def _check_login(connection: psycopg.Connection[tuple[Any, ...]], address: Serve
         if "permission denied for database" not in str(error):  # it was let in, but not to this database
             raise UserError(
                 f"the PostgreSQL server {address.label} does not let roles that we create log in with a"
-                f" password (see its pg_hba.conf): {_reason(error)}"
+                f" password (see its pg_hba.conf): {first_reason(error)}"
             ) from None
     finally:
         with contextlib.suppress(psycopg.Error):
             connection.execute(f"DROP ROLE {quoted(role)}".encode())
-
-
-def _reason(error: BaseException) -> str:
-    """The driver's message on one line; it holds host and user, never the password."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
