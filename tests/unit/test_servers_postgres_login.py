@@ -77,5 +77,5 @@ def test_what_is_no_postgres_server_is_called_so() -> None:
         thread.start()
         port = server.getsockname()[1]
         with pytest.raises(UserError, match="what listens there is no PostgreSQL server"):
-            DsnServer.start(f"host=127.0.0.1 port=1 user=me sslmode=disable gssencmode=disable")
+            DsnServer.start(f"host=127.0.0.1 port={port} user=me sslmode=disable gssencmode=disable")
         thread.join()
