@@ -11,8 +11,7 @@ import msgspec
 import pytest
 
 from pytest_plsqlbench import workers
-from pytest_plsqlbench.bench.comparison import comparator_name
-from pytest_plsqlbench.bench.plural import noun, numbered
+from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.redaction import presentable
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.shard import Shard
@@ -24,6 +23,7 @@ from pytest_plsqlbench.datasets.readers import TASK_SUFFIXES, load_file, reader_
 from pytest_plsqlbench.engines.protocol import EngineError
 from pytest_plsqlbench.gating import Gating
 from pytest_plsqlbench.grading.answers import extract_answers
+from pytest_plsqlbench.header import header_lines
 from pytest_plsqlbench.hosts import Hosts
 from pytest_plsqlbench.interruption import Interruption
 from pytest_plsqlbench.items import HarnessFault, TaskFile, TurnItem
@@ -145,29 +145,15 @@ class BenchSession:
 
     def pytest_report_header(self) -> list[str]:
         """Say what is graded, how and on what."""
-        predictions = self.selection.label
-        servers = ", ".join(f"{a.dialect} {a.version} ({a.label})" for a in self.addresses)
-        reading = comparator_name(self.settings.compare)
-        lines = [f"plsqlbench: {predictions}; compare {reading}; {servers or 'no server started'}"]
-        if self._no_oracle:
-            lines.append(f"plsqlbench: no Oracle server: {self._no_oracle}")
-        elif self._hosts.oracle:
-            lines.append(f"plsqlbench: Oracle server {self._hosts.oracle}")
-        lines += [f"plsqlbench: {note}" for note in self._hosts.notes]
-        if self.settings.shard is not None:
-            lines.append(f"plsqlbench: shard {Shard(*self.settings.shard)} of the turns")
-        if self.settings.repeat > 1:
-            lines.append(f"plsqlbench: each turn is played {self.settings.repeat} times")
-        if self.settings.quarantine is not None:
-            name = self.settings.quarantine.name
-            count = len(self._quarantine)
-            turns = f"{numbered(count, 'turn')} of {name} {noun(count, 'is', 'are')}"
-            lines.append(f"plsqlbench: quarantine: {turns} not graded")
-        if self.settings.resume:
-            lines.append(
-                f"plsqlbench: resumed: {numbered(self._found, 'earlier result')} in {self._closing.folder}"
-            )
-        return [presentable(line, keep="") for line in lines]
+        return header_lines(
+            self.settings,
+            predictions=self.selection.label,
+            addresses=self.addresses,
+            hosts=self._hosts,
+            no_oracle=self._no_oracle,
+            quarantined=len(self._quarantine),
+            resumed=f"{numbered(self._found, 'earlier result')} in {self._closing.folder}",
+        )
 
     def _handover(self) -> workers.Handover:
         return workers.Handover(
@@ -268,7 +254,7 @@ class BenchSession:
                 self.settings.compare,
                 self.settings.timeout,
                 self.addresses,
-                self._worker_name,
+                workers.worker_name(self.config),
                 self._no_oracle,
                 self.settings.limits,
                 repeat=self.settings.repeat,
@@ -303,13 +289,6 @@ class BenchSession:
         if not self.settings.blame:
             earlier = msgspec.structs.replace(earlier, blame=None)
         return run.reuse(item.task, item.turn, answers, item.file.dataset, earlier)
-
-    @property
-    def _worker_name(self) -> str:
-        if not self.is_worker:
-            return "main"
-        name: str = self.config.workerinput["workerid"]  # type: ignore[attr-defined]
-        return name
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

@@ -75,6 +75,12 @@ def encode_handover(handover: Handover) -> str:
     return msgspec.json.encode(handover, enc_hook=str).decode()
 
 
+def worker_name(config: pytest.Config) -> str:
+    """The name of this process among those of the run: ``gw0`` …, or ``main`` where it is the only one."""
+    name: str = getattr(config, "workerinput", {"workerid": "main"})["workerid"]
+    return name
+
+
 def decode_handover(text: str) -> Handover:
     """The opposite of ``encode_handover``."""
     handover = msgspec.json.decode(text, type=Handover, dec_hook=lambda kind, value: kind(value))

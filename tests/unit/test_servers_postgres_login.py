@@ -67,6 +67,7 @@ def test_run_and_reap_say_the_same(tmp_path: Path, where: str, mend: str) -> Non
 
 def test_what_is_no_postgres_server_is_called_so() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(30)
 
         def answer() -> None:
             with server.accept()[0] as other:
