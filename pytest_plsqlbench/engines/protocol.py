@@ -43,6 +43,8 @@ class Play:
     """Seconds per test, in place of ``limits.time``; one a test."""
     strict: bool = True
     """Also take what the strict reading of state comparison needs."""
+    setup: int = 0
+    """How many of the programs, the first ones, are the setup of the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ class Played:
     tests: tuple[Observation, ...]
     """One for each test; empty when the last program did not install."""
     flags: tuple[str, ...] = ()
-    """How it was played: ``isolated_copy`` (a template copy, because the program ends transactions) …"""
+    """How it was played: ``isolated_copy`` (a template copy, because the program ends transactions),
+    ``setup_replaced`` (something stands in the place of what the setup of the task made) …"""
 
 
 class EngineError(Exception):

@@ -145,6 +145,7 @@ class Grader:
             Play(
                 side="candidate",
                 programs=(*turn.setup, *answers.up_to(turn.index)),
+                setup=len(turn.setup),
                 tests=turn.played_tests,
                 database=database,
                 limits=self._limits,

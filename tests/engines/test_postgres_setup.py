@@ -103,3 +103,106 @@ def test_a_setup_that_fails_is_a_reference_error(grade: Callable[..., TurnResult
     result = grade(broken, 1, WRONG)
     assert result.status == "reference_error"
     assert (result.reason or "").startswith("the task's setup does not run: 42")
+
+
+HELPER = "CREATE OR REPLACE FUNCTION width_of(s span) RETURNS integer LANGUAGE sql AS 'SELECT "
+REPLACING = {
+    "at once": f"{WRONG}\n{HELPER}8';",
+    "dropped and made again": f"{WRONG}\nDROP FUNCTION width_of(span);\n{HELPER}8';",
+    "by an overload": """CREATE TYPE mine AS (low integer);
+CREATE FUNCTION width_of(s mine) RETURNS integer LANGUAGE sql AS 'SELECT 8';
+CREATE FUNCTION widest(spans span[]) RETURNS mine LANGUAGE sql AS 'SELECT ROW(1)::mine';""",
+    "when it is called": """CREATE FUNCTION widest(spans span[]) RETURNS span LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE 'CREATE OR REPLACE FUNCTION width_of(s span) RETURNS integer LANGUAGE sql AS ''SELECT 8''';
+  RETURN spans[1];
+END;
+$$;""",
+}
+BACK = "CREATE OR REPLACE FUNCTION width_of(s span) RETURNS integer LANGUAGE sql AS ''SELECT s.high - s.low''"
+REPLACING["replaced and put back when it is called"] = f"""
+CREATE FUNCTION widest(spans span[]) RETURNS span LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE '{BACK}';
+  RETURN spans[1];
+END;
+$$;"""
+REPLACING["put back by itself"] = f"""{WRONG}
+CREATE OR REPLACE FUNCTION width_of(s span) RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE '{BACK}';
+  RETURN 8;
+END;
+$$;"""
+COPY = pytest.mark.parametrize("commits", ["", "\nCOMMIT;"], ids=["rolled back", "in a copy"])
+
+
+@COPY
+@pytest.mark.parametrize("program", REPLACING.values(), ids=REPLACING.keys())
+def test_what_replaces_an_object_of_the_setup_is_flagged(
+    grade: Callable[..., TurnResult], program: str, commits: str
+) -> None:
+    result = grade(TASK, 1, program + commits)
+    assert result.status == "graded"
+    assert result.flags == (("isolated_copy", "setup_replaced") if commits else ("setup_replaced",))
+
+
+@COPY
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        f"{HELPER}s.high - s.low';",
+        "CREATE FUNCTION other(span) RETURNS integer LANGUAGE sql AS 'SELECT 1';",
+        "CREATE TABLE mine (s span);",
+    ],
+)
+def test_what_leaves_the_setup_as_it_is_has_no_flag(
+    grade: Callable[..., TurnResult], more: str, commits: str
+) -> None:
+    result = grade(TASK, 1, f"{WRONG}\n{more}{commits}")
+    assert result.flags == (("isolated_copy",) if commits else ())
+
+
+DATA = """
+id: stock
+subset: functions
+variants:
+  postgres:
+    prompt: Write take(n).
+    setup: |
+      CREATE TYPE state AS ENUM ('full', 'empty');
+      CREATE DOMAIN amount AS integer CHECK (VALUE >= 0);
+      CREATE TABLE shelf (item integer, n amount, s state DEFAULT 'full');
+      CREATE VIEW seen AS SELECT item, n FROM shelf;
+      INSERT INTO shelf VALUES (1, 10);
+    reference: |
+      CREATE FUNCTION take(k integer) RETURNS integer LANGUAGE sql AS
+      'UPDATE shelf SET n = n - k RETURNING n';
+    tests:
+      - name: three
+        calls: ["SELECT take(3);", "SELECT n FROM seen;"]
+"""
+TAKE = """CREATE FUNCTION take(k integer) RETURNS integer LANGUAGE sql AS
+'UPDATE shelf SET n = n - k RETURNING n';"""
+
+
+@pytest.mark.parametrize(
+    ("more", "flagged"),
+    [
+        ("", False),
+        ("INSERT INTO shelf VALUES (2, 1); DELETE FROM shelf WHERE item = 2;", False),
+        ("CREATE OR REPLACE VIEW seen AS SELECT item, 7::integer::amount AS n FROM shelf;", True),
+        ("CREATE TEMPORARY TABLE seen AS SELECT 1 AS item, 7 AS n;", True),
+        ("ALTER TABLE shelf ADD COLUMN more integer;", True),
+        ("ALTER TYPE state RENAME VALUE 'empty' TO 'void';", True),
+        ("ALTER DOMAIN amount DROP CONSTRAINT amount_check;", True),
+        ("DROP VIEW seen;", True),
+    ],
+)
+def test_every_kind_of_object_is_looked_after(
+    grade: Callable[..., TurnResult], more: str, flagged: bool
+) -> None:
+    result = grade(DATA, 1, f"{TAKE}\n{more}")
+    assert result.status == "graded"
+    assert ("setup_replaced" in result.flags) == flagged

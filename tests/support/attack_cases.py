@@ -112,7 +112,7 @@ def _read(path: Path) -> Iterator[Case]:
         yield Case(
             id=row["id"],
             kind=path.stem,
-            task=_task(row["id"], path.stem, turns, talk=talk),
+            task=_task(row["id"], path.stem, turns, talk=talk, setup=honest()[names[0]].get("setup")),
             programs=tuple(_program(text, name, row) for text, name in zip(texts, names, strict=True)),
             expected=tuple(
                 Expected(
@@ -155,8 +155,12 @@ def _marked(program: str) -> str:
     return program.replace("$$", f"$$ /* {MARK} */", 1)
 
 
-def _task(name: str, kind: str, turns: list[dict[str, Any]], *, talk: bool) -> dict[str, Any]:
+def _task(
+    name: str, kind: str, turns: list[dict[str, Any]], *, talk: bool, setup: str | None = None
+) -> dict[str, Any]:
     variant = {"turns": turns} if talk else turns[0]
+    if setup is not None:
+        variant = {**variant, "setup": setup}
     return {"id": name, "subset": kind, "database": "depot", "variants": {"postgres": variant}}
 
 

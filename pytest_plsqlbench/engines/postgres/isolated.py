@@ -14,12 +14,16 @@ from pytest_plsqlbench.engines.postgres.blame import UNREADABLE
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
 from pytest_plsqlbench.engines.postgres.failure import Routines
+from pytest_plsqlbench.engines.postgres.given_objects import FLAG as REPLACED
+from pytest_plsqlbench.engines.postgres.given_objects import GivenObjects
 from pytest_plsqlbench.engines.postgres.scripts import calls_of, judges_state, reading
 from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
 from pytest_plsqlbench.engines.postgres.steps import Free
 from pytest_plsqlbench.engines.protocol import Play, Played, Side
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_plsqlbench.bench.task import Test
     from pytest_plsqlbench.engines.postgres.copies import Copies, Copy
     from pytest_plsqlbench.engines.postgres.template import Template
@@ -39,6 +43,8 @@ class IsolatedPlay:
         self._programs = [reading(text) for text in play.programs]
         self._routines = Routines(self._programs[-1].statements if self._programs else ())
         self._shown: dict[int, CallObservation] = {}
+        self._given: GivenObjects | None = None
+        self._replaced = False
         self._base: state.Baseline | None = None
         if any(judges_state(test) for test in play.tests):
             self._base = copies.baseline(template)
@@ -63,7 +69,8 @@ class IsolatedPlay:
             finally:
                 self._copies.drop(copy)
                 self._copies.reset_role(self._play.side)
-        return Played(tuple(self._shown[at] for at in sorted(self._shown)), tuple(observed), (FLAG,))
+        flags = (FLAG, REPLACED) if self._replaced else (FLAG,)
+        return Played(tuple(self._shown[at] for at in sorted(self._shown)), tuple(observed), flags)
 
     def _install(self, copy: Copy) -> tuple[CallObservation | None, Session]:
         """Play the programs; the last one's observation where it failed, and the session."""
@@ -81,6 +88,10 @@ class IsolatedPlay:
                 shown = gone.observation
             self._shown.setdefault(at, shown)
             failed = shown if shown.error or shown.limit or shown.lost else None
+            if at == self._play.setup - 1 < len(self._programs) - 1 and failed is None:
+                self._given = GivenObjects.read(session, Budget(limits, HARNESS_SECONDS))
+        if self._given is not None and failed is None:
+            self._replaced = self._replaced or self._look(self._given.settle, session, copy)
         return failed, session
 
     def _ready(self, copy: Copy, session: Session, seconds: float) -> Session:
@@ -141,6 +152,8 @@ class IsolatedPlay:
         except (ControlError, SessionGoneError) as error:
             limit = error.limit if isinstance(error, SessionGoneError) else UNREADABLE
             calls.append(CallObservation(limit=limit, lost=limit is None))
+        if self._given is not None:
+            self._replaced = self._replaced or self._look(self._given.replaced, session, copy)
         if judged:
             try:
                 session.kill()  # what it has not committed is undone, and it holds no lock any more
@@ -158,6 +171,16 @@ class IsolatedPlay:
             objects=objects if self._play.strict else None,
             elapsed_ms=elapsed * 1000,
         )
+
+    def _look(self, see: Callable[[Session, Budget], bool], session: Session, copy: Copy) -> bool:
+        """Whether something stands in the place of what the setup made; also where nobody can see that."""
+        budget = Budget(self._play.limits, HARNESS_SECONDS)
+        try:
+            if session.gone or session.transaction not in {TransactionStatus.IDLE, TransactionStatus.INTRANS}:
+                session = self._reader(copy)
+            return see(session, budget)
+        except (ControlError, SessionGoneError):
+            return True
 
     def _reader(self, copy: Copy) -> Session:
         """Another session than the one that played, as another role."""

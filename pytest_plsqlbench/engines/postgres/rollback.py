@@ -16,6 +16,8 @@ from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
 from pytest_plsqlbench.engines.postgres.facts import Sequence, leans_on_session, read_sequences, restore
 from pytest_plsqlbench.engines.postgres.failure import Routines, diagnostic
+from pytest_plsqlbench.engines.postgres.given_objects import FLAG as REPLACED
+from pytest_plsqlbench.engines.postgres.given_objects import GivenObjects
 from pytest_plsqlbench.engines.postgres.rolled_test import GoneInTestError, RolledTest
 from pytest_plsqlbench.engines.postgres.scripts import calls_of, judges_state, reading
 from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
@@ -62,6 +64,8 @@ class RollbackPlay:
         judged = any(judges_state(test) for test in play.tests)
         self._base = copies.baseline(copy.template) if judged else None
         self._watch: state.Watch | None = None
+        self._given: GivenObjects | None = None
+        self._replaced = False
 
     def run(self) -> Played:
         """Play it.
@@ -73,7 +77,8 @@ class RollbackPlay:
         """
         while not self._attempt():
             pass
-        return Played(tuple(self._shown[at] for at in sorted(self._shown)), tuple(self._observed))
+        flags = (REPLACED,) if self._replaced else ()
+        return Played(tuple(self._shown[at] for at in sorted(self._shown)), tuple(self._observed), flags)
 
     def _attempt(self) -> bool:
         """Play from the start to where all is done (True) or where it must be started again."""
@@ -85,6 +90,8 @@ class RollbackPlay:
                 return self._last in self._killers
             failed = self._settle(session) if self._programs else None
             _see_gone(session)
+            if failed is None and self._given is not None and not session.gone:
+                self._replaced = self._given.settle(session, self._harness()) or self._replaced
         except (ControlError, SessionGoneError):
             # a program has put something in the way of the harness: not a way to escape a verdict
             raise TransactionLostError from None
@@ -150,6 +157,8 @@ class RollbackPlay:
                 session.control("ROLLBACK", self._harness())
                 return False
             self._shown[at] = shown
+            if at == self._play.setup - 1 < self._last:
+                self._given = GivenObjects.read(session, self._harness())
         return True
 
     def _settle(self, session: Session) -> CallObservation | None:
@@ -221,8 +230,10 @@ class RollbackPlay:
                 routines=self._routines,
                 watch=self._watch,
             )
+            played.given = self._given
             try:
                 observation = played.play(self._shown.get(self._last))
+                self._replaced = self._replaced or played.replaced
                 observation = played.leave(observation, self._inner, self._back(at, first))
             except GoneInTestError as gone:
                 see_end(gone.observation.calls[-1])

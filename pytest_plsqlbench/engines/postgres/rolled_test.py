@@ -14,6 +14,7 @@ from pytest_plsqlbench.engines.postgres.blame import UNREADABLE
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
 from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script, spoiled
 from pytest_plsqlbench.engines.postgres.failure import Failure, Routines, diagnostic
+from pytest_plsqlbench.engines.postgres.given_objects import GivenObjects
 from pytest_plsqlbench.engines.postgres.scripts import Reading, judges_state
 from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
 from pytest_plsqlbench.engines.postgres.steps import (
@@ -63,6 +64,10 @@ class RolledTest:
         self._strict = strict
         self._routines = routines
         self._watch = watch if judges_state(test) else None
+        self.given: GivenObjects | None = None
+        """What the setup of the task has made, to be looked after."""
+        self.replaced = False
+        """Whether something stood in the place of what the setup made, after the calls."""
         self._calls: list[CallObservation] = []
         self._elapsed = 0.0
 
@@ -82,6 +87,8 @@ class RolledTest:
             self._calls.append(shown_by_program)
         try:
             self._play_calls(between)
+            if self.given is not None:
+                self.replaced = self.given.replaced(self._session, Budget(self._limits, HARNESS_SECONDS))
             if self._watch is not None:
                 final, objects = self._state(self._watch)
                 between.append(final)
@@ -108,7 +115,8 @@ class RolledTest:
         budget = Budget(self._limits, self._seconds)
         session.output.restart(self._limits)
         session.setting_bound = False
-        guarded = watch is not None or test.on_error == "continue" or len(self._scripts) > 1
+        watched = watch is not None or self.given is not None
+        guarded = watched or test.on_error == "continue" or len(self._scripts) > 1
         steps = Guarded(session) if guarded else Watched(session)
         last = len(self._scripts) - 1
         for number, script in enumerate(self._scripts):
