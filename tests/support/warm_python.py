@@ -1,6 +1,6 @@
-"""Runs of pytest in processes that need not import everything anew, which takes half the time of a small run.
+"""Runs of pytest in processes that need not import everything anew, which takes most of a small one.
 
-One process imports third-party modules, and forks for each run: a process of its own in all that one can see.
+One process imports modules, and forks for each run: a process of its own in all that one can see.
 Which modules a run imports, and when, must be tested in a process that begins with none.
 """
 
@@ -23,8 +23,9 @@ class WarmPython:
 
     def __init__(self) -> None:
         self._begun_with = _read_at_start()
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # a process that forks has one thread
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # our modules are compiled once, not in each run
+        ours = ("PLSQLBENCH_", "PYTEST_", "PYTHONDONTWRITEBYTECODE")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        environment["OPENBLAS_NUM_THREADS"] = "1"  # a process that forks has one thread
         self._server = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("warm_server.py"))],
             stdin=subprocess.PIPE,

@@ -1,48 +1,57 @@
 """A script that imports what runs of pytest import, and forks into a process for each run that is asked for.
 
 A request is a line of JSON on standard input, its answer an exit status on standard output; the script ends
-with its input. Only third-party modules are imported ahead: ours, and plugins of pytest, are imported by each
-process itself, as they are where users run it.
+with its input. What a run of pytest imports is imported in a run of pytest, so that asserts are rewritten.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
 import os
+import pkgutil
 import runpy
 import signal
 import sys
+import tempfile
 from typing import Any
 
-AHEAD = (
-    "click",
-    "execnet",
-    "filelock",
-    "jinja2",
+import pytest
+
+TOO = (
+    "execnet.gateway",
     "matplotlib.backends.backend_svg",
     "matplotlib.figure",
-    "msgspec",
-    "numpy",
-    "platformdirs",
     "psycopg",
-    "pytest",
     "scipy.special",
-    "sqlglot",
-    "sqlparse",
     "yaml",
 )
+"""What our modules import in their functions."""
+
+
+class Ahead:
+    """A plugin of a run without tests: what is imported while it is configured is imported as plugins are."""
+
+    def pytest_configure(self) -> None:
+        import pytest_plsqlbench
+
+        ours = pkgutil.walk_packages(pytest_plsqlbench.__path__, "pytest_plsqlbench.")
+        for name in (*TOO, *(module.name for module in ours)):
+            importlib.import_module(name)
 
 
 def import_ahead() -> None:
-    """Import what takes long, and is the same whoever imports it."""
-    for name in AHEAD:
-        importlib.import_module(name)
-    from _pytest.config import default_plugins
-
-    for name in default_plugins:
-        importlib.import_module(f"_pytest.{name}")
+    """Import what a run imports."""
+    with (
+        tempfile.TemporaryDirectory() as nothing,
+        open(os.devnull, "w") as unread,  # noqa: PTH123
+        contextlib.redirect_stdout(unread),
+    ):
+        options = ("-p", "no:hypothesispytest", "--rootdir", nothing, "-c", os.devnull)
+        ended = pytest.main([*options, nothing], [Ahead()])
+    assert ended == pytest.ExitCode.NO_TESTS_COLLECTED, ended
     gc.collect()
     gc.freeze()  # what is here now stays, and is shared
 
