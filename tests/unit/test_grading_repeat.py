@@ -116,7 +116,7 @@ def test_what_varies_in_a_self_check_is_listed_with_the_reason() -> None:
         msgspec.structs.replace(known, task="listed", flags=("quarantined",)),
         msgspec.structs.replace(known, task="differs", flags=("reference_varies",)),
     ]
-    reason = "test 't1' varies: the reference passed in 1 of 2 plays; so do 1 more tests"
+    reason = "test 't1' varies: the reference passed in 1 of 2 plays; so does 1 more test"
     assert [(entry.task, entry.reason) for entry in entries(results)] == [
         ("differs", "as before"),
         ("listed", "as before"),
