@@ -16,6 +16,7 @@ import runpy
 import signal
 import sys
 import tempfile
+import time
 from typing import Any
 
 import pytest
@@ -80,6 +81,8 @@ def become(request: dict[str, Any], searched: list[str]) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    tempfile.tempdir = None  # what has been found in the environment before is found anew
+    time.tzset()
     named = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
     sys.path[:] = [request["folder"], *named, *searched]
     sys.argv = [request["module"], *request["arguments"]]
