@@ -40,8 +40,10 @@ def published_problem(text: str, dialect: Dialect) -> str | None:
     if fence is not None:
         return f"a Markdown fence stands at line {fence.line}"
     for at, statement in enumerate(script.statements):
+        if statement.kind == "client":
+            continue
         head = statement_head(statement, dialect)
-        if statement.kind == "client" or plausible(head, dialect):
+        if plausible(head, dialect):
             continue
         if _is_prose(head, first=at == 0):
             return _problem(statement, head)
@@ -111,6 +113,8 @@ def _shown(text: str) -> str:
 
 def _fence(text: str, dialect: Dialect) -> Token | None:
     """The first fence line outside of strings and comments."""
+    if not any(mark in text for mark in FENCES):
+        return None
     fresh = True
     for token in Lexer(text, dialect):
         if token.kind == "blank":

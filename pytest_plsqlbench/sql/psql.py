@@ -7,12 +7,19 @@ import re
 from pytest_plsqlbench.sql.classify import StatementKind, classify
 from pytest_plsqlbench.sql.cursor import Cursor
 from pytest_plsqlbench.sql.lexer import Token
+from pytest_plsqlbench.sql.remembering import remember
 from pytest_plsqlbench.sql.statement import Script, ScriptStatement
 
 _META = re.compile(r"\\([^\s]*)([^\n]*)")
 _COPY_END = re.compile(r"^\\\.[ \t\r]*$", re.MULTILINE)
 _CHANGES = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE"))
 _ROUTINES = frozenset(("create_function", "create_procedure"))
+
+
+@remember(short=64, long=1)
+def read_postgres(text: str) -> Script:
+    """A PostgreSQL script cut into its statements."""
+    return PostgresReader(text).read()
 
 
 class _Parens:

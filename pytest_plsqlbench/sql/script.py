@@ -13,8 +13,8 @@ from __future__ import annotations
 from pytest_plsqlbench.bench.task import Dialect
 from pytest_plsqlbench.sql.classify import STATEMENT_KINDS, StatementKind
 from pytest_plsqlbench.sql.finding import Finding
-from pytest_plsqlbench.sql.psql import PostgresReader
-from pytest_plsqlbench.sql.sqlplus import OracleReader
+from pytest_plsqlbench.sql.psql import read_postgres
+from pytest_plsqlbench.sql.sqlplus import read_oracle
 from pytest_plsqlbench.sql.statement import Script, ScriptStatement
 from pytest_plsqlbench.sql.transactions import ends_transactions
 
@@ -36,4 +36,4 @@ def read_script(text: str, dialect: Dialect) -> Script:
         text: a program, a test's call, or any text.
         dialect: how it is read.
     """
-    return OracleReader(text).read() if dialect == "oracle" else PostgresReader(text).read()
+    return read_oracle(text) if dialect == "oracle" else read_postgres(text)

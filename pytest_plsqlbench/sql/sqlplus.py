@@ -10,6 +10,7 @@ from pytest_plsqlbench.sql.code import Code
 from pytest_plsqlbench.sql.cursor import Cursor
 from pytest_plsqlbench.sql.headers import UnitShape
 from pytest_plsqlbench.sql.lexer import Token
+from pytest_plsqlbench.sql.remembering import remember
 from pytest_plsqlbench.sql.statement import Script, ScriptStatement
 from pytest_plsqlbench.sql.structure import Structure
 
@@ -35,6 +36,12 @@ UNIT_SHAPES: dict[StatementKind, UnitShape] = {
 }
 _FOREIGN_SOURCE = frozenset(("JAVA", "MLE"))
 _ENDS_EXEC = frozenset(("EXEC", "EXECUTE", "CREATE", "DECLARE", "SELECT", "PROMPT", "SHOW", "SET"))
+
+
+@remember(short=64, long=1)
+def read_oracle(text: str) -> Script:
+    """An Oracle script cut into its statements."""
+    return OracleReader(text).read()
 
 
 class OracleReader(Cursor):

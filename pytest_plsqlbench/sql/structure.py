@@ -19,6 +19,8 @@ from pytest_plsqlbench.sql.phrases import for_detail, statement_detail, statemen
 _CLOSERS = {"IF": Nest.IF, "LOOP": Nest.LOOP, "CASE": Nest.CASE}
 _LOOPS: dict[str, StatementWord] = {"FOR": "for", "WHILE": "while", "FOREACH": "foreach"}
 _BRANCH_WORDS = frozenset(("ELSIF", "ELSEIF", "ELSE"))
+_OF_SIMPLE = _BRANCH_WORDS | {";", "(", ")", "CASE", "END"}
+"""All that means something inside a simple statement."""
 
 
 class Structure(HeaderReader):
@@ -176,6 +178,8 @@ class Structure(HeaderReader):
 
     def _simple(self, word: str) -> None:
         """Inside a statement, up to its semicolon."""
+        if word not in _OF_SIMPLE:
+            return
         if word == ";":
             self._end_simple(self._here)
         elif self._cases == 0 and self._parens == 0 and self._cannot_continue(word):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pytest_plsqlbench.bench.task import Dialect
 from pytest_plsqlbench.sql.lexer import Lexer, Token, string_content, tokenize
-from pytest_plsqlbench.sql.psql import PostgresReader
+from pytest_plsqlbench.sql.psql import read_postgres
 from pytest_plsqlbench.sql.statement import ScriptStatement
 
 _MAX_DEPTH = 6
@@ -48,10 +48,10 @@ def ends_transactions(text: str, dialect: Dialect) -> bool:
 
     Read are the statements, the bodies of routines and DO blocks, and strings that could be dynamic SQL.
     """
-    if dialect == "postgres" and any(
-        _stands_out(statement) for statement in PostgresReader(text).read().statements
-    ):
+    if dialect == "postgres" and any(_stands_out(statement) for statement in read_postgres(text).statements):
         return True
+    if not _may_control(text):
+        return False
     pending = [(text, 0)]
     while pending:
         piece, depth = pending.pop()
@@ -66,6 +66,12 @@ def ends_transactions(text: str, dialect: Dialect) -> bool:
                 return True
             pending.append((content, depth + 1))
     return False
+
+
+def _may_control(text: str) -> bool:
+    """Whether one of the words stands in the text at all, in whatever case and place."""
+    lower, upper = text.lower(), text.upper()
+    return any(needle in lower or needle.upper() in upper for needle in _NEEDLES)
 
 
 def _stands_out(statement: ScriptStatement) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_plsqlbench.engines.protocol import Play, UnsupportedError
+from pytest_plsqlbench.sql.remembering import remember
 from pytest_plsqlbench.sql.script import ScriptStatement, ends_transactions, read_script
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ _TELLING = (
 _STAINS = ("set_config", "setseed", "load ", "execute")
 """Words of texts that may leave in the session what no rollback undoes: the name of a setting that a program
 invented, the state of random(). Dynamic SQL can spell all of them."""
-_ANY_TELLING, _ANY_STAIN = (re.compile("|".join(map(re.escape, words))) for words in (_TELLING, _STAINS))
 _SETS_OWN = re.compile(r"""\bset\s*+(?:(?:local|session)\b\s*+)?+(?:/\*|--|[\w$"]++\s*+(?:\.|/\*|--))""")
 """``SET a.b``, or a comment where that could stand. Reconnecting once too often costs a few milliseconds."""
 
@@ -46,7 +45,7 @@ class Reading:
     """It may leave something in the session that outlives a rollback."""
 
 
-@lru_cache(maxsize=2048)
+@remember(short=2048, long=2)
 def reading(text: str) -> Reading:
     """Read a script."""
     script = read_script(text, "postgres")
@@ -58,7 +57,7 @@ def reading(text: str) -> Reading:
         autocommit=_needs_autocommit(text, low, statements),
         only_routines=all(statement.kind in _ROUTINES for statement in statements),
         fetches=any(statement.text[:5].upper() in {"FETCH", "MOVE "} for statement in statements),
-        stains=_ANY_STAIN.search(low) is not None
+        stains=any(word in low for word in _STAINS)
         or any(statement.kind in {"session", "other"} for statement in statements)
         or _SETS_OWN.search(low) is not None,
     )
@@ -68,7 +67,8 @@ def _needs_autocommit(text: str, low: str, statements: tuple[ScriptStatement, ..
     """Whether the text depends on where transactions end; most texts plainly do not."""
     if "deferrable" in low:
         return True
-    if all(statement.kind in _PLAIN for statement in statements) and _ANY_TELLING.search(low) is None:
+    plain = all(statement.kind in _PLAIN for statement in statements)
+    if plain and not any(word in low for word in _TELLING):
         return False
     return ends_transactions(text, "postgres")
 
