@@ -135,9 +135,27 @@ class Lexer:
     """
 
     def __init__(
-        self, text: str, dialect: Dialect, *, offset: int = 0, line: int = 1, column: int = 1
+        self,
+        text: str,
+        dialect: Dialect,
+        *,
+        offset: int = 0,
+        line: int = 1,
+        column: int = 1,
+        significant: bool = False,
     ) -> None:
+        """Take the text.
+
+        Args:
+            text: what is cut.
+            dialect: by whose rules.
+            offset: of the first character.
+            line: of it.
+            column: of it.
+            significant: leave out blanks and comments, of which a text has as many as of all else.
+        """
         self.text = text
+        self._left_out: frozenset[str] = SILENT if significant else frozenset()
         self.dialect = dialect
         self.position = 0
         self._pattern = _ORACLE if dialect == "oracle" else _POSTGRES
@@ -149,12 +167,14 @@ class Lexer:
     def __iter__(self) -> Iterator[Token]:
         """The tokens from ``position`` on; after ``skip_to`` a new iteration is needed."""
         text, match, upper, kinds = self.text, self._pattern.match, self._upper, _KINDS
+        left_out = self._left_out
         new = tuple.__new__  # half the time of calling the class
         start, line, line_start, base = self.position, self._line, self._line_start, self._offset
         kind: TokenKind
         if start == 0 and text.startswith("\ufeff"):  # it belongs to the file, not to the program
             self.position = start = 1
-            yield new(Token, ("blank", "\ufeff", "\ufeff", base, line, 1 - line_start))
+            if not left_out:
+                yield new(Token, ("blank", "\ufeff", "\ufeff", base, line, 1 - line_start))
         while (found := match(text, start)) is not None or start < len(text):
             if found is None:
                 kind, end = "unknown", start + 1
@@ -164,6 +184,13 @@ class Lexer:
                     kind = kinds[group]
                 else:
                     kind, end = self._open(group, end, found.group())
+            if kind in left_out:
+                if lines := text.count("\n", start, end):
+                    line += lines
+                    line_start = text.rfind("\n", start, end) + 1
+                self.position, self._line, self._line_start = end, line, line_start
+                start = end
+                continue
             piece = value = text[start:end]
             if kind == "word":
                 value = upper.get(piece) or upper.setdefault(piece, piece.upper())
@@ -221,7 +248,12 @@ def tokenize(text: str, dialect: Dialect) -> list[Token]:
     return list(Lexer(text, dialect))
 
 
-def tokenize_content(token: Token, dialect: Dialect) -> list[Token]:
+def significant_tokens(text: str, dialect: Dialect) -> list[Token]:
+    """The tokens of a text without its blanks and comments. Never raises."""
+    return list(Lexer(text, dialect, significant=True))
+
+
+def tokenize_content(token: Token, dialect: Dialect, *, significant: bool = False) -> list[Token]:
     """The tokens of the text inside a string literal, with positions in the text around it.
 
     Lines are exact; columns and offsets drift where quotes are doubled inside (never in dollar quotes).
@@ -231,7 +263,12 @@ def tokenize_content(token: Token, dialect: Dialect) -> list[Token]:
         return []
     opening = token.text.index("$", 1) + 1 if token.text[0] == "$" else token.text.index("'") + 1
     lexer = Lexer(
-        content, dialect, offset=token.offset + opening, line=token.line, column=token.column + opening
+        content,
+        dialect,
+        offset=token.offset + opening,
+        line=token.line,
+        column=token.column + opening,
+        significant=significant,
     )
     return list(lexer)
 

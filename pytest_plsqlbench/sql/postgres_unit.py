@@ -86,9 +86,8 @@ def _postgres_body(
     if language != "plpgsql":
         return language, Code(), None
     structure = Structure(UnitShape.BLOCK, "postgres")
-    for token in tokenize_content(body, "postgres"):
-        if not token.silent:
-            structure.feed(token)
+    for token in tokenize_content(body, "postgres", significant=True):
+        structure.feed(token)
     return language, structure.finish(), None
 
 

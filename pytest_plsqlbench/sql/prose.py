@@ -57,8 +57,7 @@ def published_problem(text: str, dialect: Dialect) -> str | None:
 
 def statement_head(statement: ScriptStatement, dialect: Dialect) -> list[Token]:
     """The first significant tokens of a statement."""
-    tokens = (token for token in Lexer(statement.text, dialect) if not token.silent)
-    return list(islice(tokens, _HEAD))
+    return list(islice(Lexer(statement.text, dialect, significant=True), _HEAD))
 
 
 def _is_prose(head: Sequence[Token], *, first: bool) -> bool:

@@ -8,7 +8,7 @@ here is yes, which costs time, never truth.
 from __future__ import annotations
 
 from pytest_plsqlbench.bench.task import Dialect
-from pytest_plsqlbench.sql.lexer import Lexer, Token, string_content, tokenize
+from pytest_plsqlbench.sql.lexer import Lexer, Token, significant_tokens, string_content
 from pytest_plsqlbench.sql.psql import read_postgres
 from pytest_plsqlbench.sql.statement import ScriptStatement
 
@@ -55,7 +55,7 @@ def ends_transactions(text: str, dialect: Dialect) -> bool:
     pending = [(text, 0)]
     while pending:
         piece, depth = pending.pop()
-        tokens = [token for token in tokenize(piece, dialect) if not token.silent]
+        tokens = significant_tokens(piece, dialect)
         if _controls(tokens):
             return True
         for token in tokens:

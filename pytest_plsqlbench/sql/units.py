@@ -93,8 +93,9 @@ def statement_tokens(statement: ScriptStatement, dialect: Dialect) -> list[Token
         offset=statement.offset - added,
         line=statement.line,
         column=statement.column - added,
+        significant=True,
     )
-    return [token for token in lexer if not token.silent]
+    return list(lexer)
 
 
 def program_tokens(program: Program) -> Iterator[list[Token]]:

@@ -7,7 +7,13 @@ import time
 import pytest
 
 from pytest_plsqlbench.bench.task import DIALECTS, Dialect
-from pytest_plsqlbench.sql.lexer import Lexer, string_content, tokenize, tokenize_content
+from pytest_plsqlbench.sql.lexer import (
+    Lexer,
+    significant_tokens,
+    string_content,
+    tokenize,
+    tokenize_content,
+)
 
 
 def kinds(text: str, dialect: Dialect) -> list[tuple[str, str]]:
@@ -180,3 +186,20 @@ def test_time_grows_with_the_length_only(dialect: Dialect, piece: str) -> None:
     start = time.process_time()
     assert "".join(token.text for token in Lexer(text, dialect)) == text
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_significant_tokens_are_those_that_say_something_at_their_places(dialect: Dialect) -> None:
+    text = "\ufeffSELECT /* a\n; */ 'b\n''c' -- d\n  FROM\t\"e\nf\";\n/* g */\n\nEND\n"
+    expected = [token for token in tokenize(text, dialect) if not token.silent]
+    assert significant_tokens(text, dialect) == expected
+    assert [token.line for token in expected] == [1, 2, 4, 4, 5, 8]
+
+
+def test_raw_lines_can_be_passed_where_blanks_are_left_out() -> None:
+    lexer = Lexer("a -- b\n  c\nraw\n d", "oracle", significant=True)
+    tokens = iter(lexer)
+    assert [next(tokens).text, next(tokens).text] == ["a", "c"]
+    lexer.skip_to(lexer.text.index("raw") + 3)
+    [last] = lexer
+    assert (last.text, last.line, last.column) == ("d", 4, 2)

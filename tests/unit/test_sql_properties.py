@@ -19,7 +19,7 @@ from pytest_plsqlbench.sql.complexity import program_complexity
 from pytest_plsqlbench.sql.constructs import constructs
 from pytest_plsqlbench.sql.extraction import extract
 from pytest_plsqlbench.sql.interface import interface_findings
-from pytest_plsqlbench.sql.lexer import Token, tokenize
+from pytest_plsqlbench.sql.lexer import Token, significant_tokens, tokenize
 from pytest_plsqlbench.sql.outline import describe
 from pytest_plsqlbench.sql.prose import published_problem
 from pytest_plsqlbench.sql.safety import check_safety
@@ -54,6 +54,7 @@ def _texts(value: Any) -> list[str]:
 def read_everything(text: str, dialect: Dialect) -> None:
     """Read a text in every way that there is; hold what must hold for any text."""
     tokens = tokenize(text, dialect)
+    assert significant_tokens(text, dialect) == [token for token in tokens if not token.silent]
     assert "".join(token.text for token in tokens) == text
     check_places(text, tokens)
     check_statements(text, dialect)

@@ -9,7 +9,7 @@ from psycopg.pq import DiagnosticField
 from psycopg.pq.abc import PGresult
 
 from pytest_plsqlbench.bench.observation import Diagnostic
-from pytest_plsqlbench.sql.lexer import tokenize
+from pytest_plsqlbench.sql.lexer import significant_tokens
 from pytest_plsqlbench.sql.statement import ScriptStatement
 
 _RAISE = "exec_stmt_raise"
@@ -95,7 +95,7 @@ class Routines:
 
 def _body(statement: ScriptStatement) -> tuple[str, int | None]:
     """Name of the routine, and the line on which the string that holds its body opens."""
-    tokens = [token for token in tokenize(statement.text, "postgres") if not token.silent]
+    tokens = significant_tokens(statement.text, "postgres")
     name = _INLINE
     if statement.kind != "block":
         for at, token in enumerate(tokens):
