@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -13,6 +14,10 @@ hypothesis.settings.register_profile(
     "ours", deadline=None, derandomize="PLSQLBENCH_SAME_EXAMPLES" in os.environ, print_blob=True
 )
 hypothesis.settings.load_profile("ours")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # of a job in the background; a process started by a test would inherit it, and Ctrl-C would do nothing
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ("pytester",)
 

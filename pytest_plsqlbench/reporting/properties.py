@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pytest_plsqlbench.bench.visible import escape
+from pytest_plsqlbench.bench.visible import visible
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.bench.result import TurnResult
@@ -34,5 +34,5 @@ def junit_properties(result: TurnResult) -> list[tuple[str, object]]:
     if result.repeats:
         pairs += [("plays", len(result.repeats)), ("varies", str("varies" in result.flags).lower())]
     if result.model:
-        pairs.append(("model", escape(result.model)))
+        pairs.append(("model", visible(result.model, keep="")))
     return pairs
