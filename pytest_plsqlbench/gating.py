@@ -84,16 +84,15 @@ class Gating:
             UserError: a gate names what no turn has: a subset, a part of the tasks, a metric; or turns and
                 baseline differ and may not, or have nothing in common.
         """
-        if not items:
+        if not items or not (self.gates or self.baseline):
             return
         reading = self._settings.compare
-        if self.gates:
-            rows = [draft_result(item.task, item.turn, item.answers, reading) for item in items]
-            for gate in self.gates:
-                if why := absent(gate, rows):
-                    raise UserError(f"--plsql-gate: {gate.text!r}: {why}")
+        rows = [draft_result(item.task, item.turn, item.answers, reading) for item in items]
+        for gate in self.gates:
+            if why := absent(gate, rows):
+                raise UserError(f"--plsql-gate: {gate.text!r}: {why}")
         if self.baseline is not None:
-            self.baseline.common_part([draft_result(item.task, item.turn, None, reading) for item in items])
+            self.baseline.common_part(rows)
 
     def assess(self, results: Sequence[TurnResult], *, collected: int) -> Assessment | None:
         """Judge the run; None where nothing was asked."""
