@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_plsqlbench.bench.gates.numbers import points, points_between
+from pytest_plsqlbench.bench.gates.numbers import point_bounds, points
 from pytest_plsqlbench.bench.gates.verdict import WORDS
 from pytest_plsqlbench.bench.plural import noun, numbered
 from pytest_plsqlbench.reporting.headline import headlines, interval, percent
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from pytest_plsqlbench.bench.baseline.changes import Kind
     from pytest_plsqlbench.bench.baseline.compare import Comparison
-    from pytest_plsqlbench.bench.gates.verdict import WORDS, Decision, GateVerdict
+    from pytest_plsqlbench.bench.gates.verdict import Decision, GateVerdict
     from pytest_plsqlbench.bench.metrics import MetricValue
     from pytest_plsqlbench.bench.statistics.pairing import Difference
     from pytest_plsqlbench.bench.summary import Summary
-from pytest_plsqlbench.reporting.headline import Headline
+    from pytest_plsqlbench.reporting.headline import Headline
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
 LIMIT = 1024 * 1024
@@ -199,7 +199,7 @@ def _difference(found: Difference) -> tuple[str, ...]:
         percent(found.baseline),
         percent(found.value),
         points(found.difference),
-        points_between(found.low, found.high)[1:-1].replace(", ", " to "),
+        " to ".join(point_bounds(found.low, found.high)),
         f"{found.detectable * 100:.1f}",
     )
 

@@ -54,14 +54,19 @@ def written(value: Fraction) -> str:
 
 
 def points_between(low: Number, high: Number, *limits: Number) -> str:
-    """The interval of a difference in percentage points: not narrower than the true one.
+    """The interval of a difference, as ``point_bounds`` has its ends."""
+    return f"[{', '.join(point_bounds(low, high, *limits))}]"
+
+
+def point_bounds(low: Number, high: Number, *limits: Number) -> tuple[str, str]:
+    """The ends of the interval of a difference in percentage points: not narrower than the true one.
 
     Args:
         low: its lower bound.
         high: its upper bound.
         limits: what the bounds were held against, beside 0.
     """
-    return f"[{_signed(low, math.floor, (0, *limits))}, {_signed(high, math.ceil, (0, *limits))}]"
+    return _signed(low, math.floor, (0, *limits)), _signed(high, math.ceil, (0, *limits))
 
 
 def chance(value: float, limit: Number) -> str:
