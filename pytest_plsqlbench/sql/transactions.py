@@ -60,7 +60,7 @@ def ends_transactions(text: str, dialect: Dialect) -> bool:
             return True
         for token in tokens:
             content = string_content(token, dialect)
-            if content is None or not any(needle in content.lower() for needle in _NEEDLES):
+            if content is None or not _may_control(content):
                 continue
             if depth >= _MAX_DEPTH:
                 return True
