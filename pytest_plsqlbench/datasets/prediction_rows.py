@@ -80,11 +80,11 @@ def join_statements(statements: list[str], dialect: Dialect | None) -> str:
     A statement whose last token is neither ``;`` nor ``/`` gets a ``;``. It stands on a line of its own,
     since the statement may end with a comment. Nothing else is added, and nothing is taken away.
     """
-    from pytest_plsqlbench.sql.lexer import tokenize  # noqa: PLC0415 (only where there are lists)
+    from pytest_plsqlbench.sql.lexer import significant_tokens  # noqa: PLC0415 (only where there are lists)
 
     parts = []
     for statement in statements:
-        tokens = [token for token in tokenize(statement, dialect or "postgres") if not token.silent]
+        tokens = significant_tokens(statement, dialect or "postgres")
         ended = not tokens or tokens[-1].kind == "broken" or tokens[-1].text in {";", "/"}
         parts.append(statement if ended else f"{statement}\n;")
     return "\n".join(parts)

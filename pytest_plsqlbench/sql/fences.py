@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from pytest_plsqlbench.bench.task import Dialect
-from pytest_plsqlbench.sql.lexer import Lexer, tokenize
+from pytest_plsqlbench.sql.lexer import Lexer
 from pytest_plsqlbench.sql.plausible import plausible
 
 _OPENING = re.compile(
@@ -97,7 +98,7 @@ def _info(info: str, dialect: Dialect) -> tuple[str, str]:
 
 def _is_code(text: str, dialect: Dialect) -> bool:
     """Whether code begins so; of single words only those that stand alone on a line of a program do."""
-    head = [token for token in tokenize(text, dialect) if not token.silent][:_HEAD]
+    head = list(islice(Lexer(text, dialect, significant=True), _HEAD))
     alone = len(head) == 1 and head[0].value not in _ALONE
     return not alone and plausible(head, dialect)
 

@@ -151,7 +151,7 @@ class _InsertReader:
     def __init__(self, insert: Insert, source: Source) -> None:
         self._insert = insert
         self._source = source
-        self._tokens = (token for token in Lexer(insert.text, "oracle") if not token.silent)
+        self._tokens = iter(Lexer(insert.text, "oracle", significant=True))
         self._token = next(self._tokens, None)
         self._word("INSERT")
         self._word("INTO")

@@ -16,7 +16,7 @@ from sqlglot.schema import MappingSchema
 
 from pytest_plsqlbench.datasets.plsqlbench.oracle_types import exact_name
 from pytest_plsqlbench.datasets.plsqlbench.schema import Catalog, Table
-from pytest_plsqlbench.sql.lexer import Lexer
+from pytest_plsqlbench.sql.lexer import significant_tokens
 
 
 class UntranslatableError(Exception):
@@ -107,7 +107,7 @@ class GoldReader:
 
 def bare_query(text: str) -> str:
     """A query without what stands around it: blanks, comments, the semicolon."""
-    tokens = [token for token in Lexer(text, "oracle") if not token.silent]
+    tokens = significant_tokens(text, "oracle")
     while tokens and tokens[-1].text == ";":
         tokens.pop()
     return text[tokens[0].offset : tokens[-1].end] if tokens else ""

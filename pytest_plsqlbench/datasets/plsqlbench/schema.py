@@ -183,7 +183,7 @@ _HARMLESS = (
 
 def _leaves_tables_alone(sql: str) -> bool:
     """Whether a statement is of a kind that changes no table."""
-    tokens = (token.value for token in Lexer(sql, "oracle") if not token.silent)
+    tokens = (token.value for token in Lexer(sql, "oracle", significant=True))
     words = tuple(islice(tokens, max(map(len, _HARMLESS))))
     return any(words[: len(start)] == start for start in _HARMLESS)
 

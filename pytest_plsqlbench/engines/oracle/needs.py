@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_plsqlbench.sql.lexer import Token, string_content, tokenize
+from pytest_plsqlbench.sql.lexer import Token, significant_tokens, string_content
 
 _MAX_DEPTH = 6
 _WRITING = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "LOCK"))
@@ -40,7 +40,7 @@ def needs_of(texts: Iterable[str]) -> Needs:
         pending = [(text, 0)]
         while pending:
             piece, depth = pending.pop()
-            tokens = [token for token in tokenize(piece, "oracle") if not token.silent]
+            tokens = significant_tokens(piece, "oracle")
             writes |= _writes(tokens)
             rights |= _creates(tokens, whole=depth == 0)
             pending += _strings(tokens, depth)
@@ -102,7 +102,7 @@ def _redefines(text: str, least_depth: int) -> bool:
     pending = [(text, 0)]
     while pending:
         piece, depth = pending.pop()
-        tokens = [token for token in tokenize(piece, "oracle") if not token.silent]
+        tokens = significant_tokens(piece, "oracle")
         words = {token.value for token in tokens if token.kind == "word"}
         if depth >= least_depth and not _REDEFINING.isdisjoint(words):
             return True

@@ -10,7 +10,7 @@ from pytest_plsqlbench.engines.oracle import provisioning as sql
 from pytest_plsqlbench.engines.oracle.admin import Admin
 from pytest_plsqlbench.engines.oracle.facts import LineMap, compile_code
 from pytest_plsqlbench.engines.oracle.port import DriverError
-from pytest_plsqlbench.sql.lexer import tokenize
+from pytest_plsqlbench.sql.lexer import significant_tokens
 
 _KINDS = frozenset(("PROCEDURE", "FUNCTION", "PACKAGE", "TYPE", "TRIGGER", "VIEW"))
 _MODIFIERS = frozenset(
@@ -61,7 +61,7 @@ STATEFUL = frozenset(("TABLE", "SEQUENCE", "MATERIALIZED VIEW", "JOB"))
 
 def created_unit(text: str) -> Unit | None:
     """The unit that a CREATE statement makes or replaces; None for other statements."""
-    tokens = [token for token in tokenize(text, "oracle") if not token.silent]
+    tokens = significant_tokens(text, "oracle")
     if not tokens or tokens[0].value != "CREATE":
         return None
     at = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pytest_plsqlbench.engines.oracle.port import Connection, Variable
-from pytest_plsqlbench.sql.lexer import tokenize
+from pytest_plsqlbench.sql.lexer import significant_tokens, tokenize
 
 _TYPES = frozenset(
     (
@@ -28,7 +28,7 @@ class ClientVariables:
 
         A declaration may give a value (``= …``) in newer clients; that is refused, not ignored.
         """
-        words = [token for token in tokenize(arguments, "oracle") if not token.silent]
+        words = significant_tokens(arguments, "oracle")
         if len(words) < 2:
             return None  # VARIABLE alone, or with a name, lists
         name, kind = words[0].value, words[1].value
@@ -55,9 +55,7 @@ class ClientVariables:
 
     def printed(self, arguments: str) -> list[str]:
         """Names that ``PRINT …`` shows: all, where it names none."""
-        words = [
-            token.value.lstrip(":").upper() for token in tokenize(arguments, "oracle") if not token.silent
-        ]
+        words = [token.value.lstrip(":").upper() for token in significant_tokens(arguments, "oracle")]
         return [word for word in words if word not in {",", ":"}] or list(self._kinds)
 
     def knows(self, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_plsqlbench.sql.lexer import tokenize
+from pytest_plsqlbench.sql.lexer import significant_tokens
 
 _LIMITS = {
     "VARCHAR2": (4000, "CLOB"),
@@ -25,7 +25,7 @@ class Fitted:
 
 def fit_columns(text: str) -> Fitted:
     """Give a statement on a table with every too wide column as a LOB; others as they are."""
-    tokens = [token for token in tokenize(text, "oracle") if not token.silent]
+    tokens = significant_tokens(text, "oracle")
     words = [token.value for token in tokens[:4]]
     if not words or words[0] not in {"CREATE", "ALTER"} or "TABLE" not in words:
         return Fitted(text, 0)
