@@ -63,7 +63,7 @@ def test_reports_of_turns(suite: Suite, workers: str) -> None:
     )
     result.assert_outcomes(passed=1, failed=2, skipped=1)
     text = neutral(suite, result)
-    for line in (f"prompt: Do {SHOWN[:-2]}\n", f"model {SHOWN[:20]}", f"error P0001: {SHOWN}", f"'{SHOWN}'"):
+    for line in (f"prompt: Do {SHOWN[:-2]}\n", f"model {SHOWN}); ", f"error P0001: {SHOWN}", f"'{SHOWN}'"):
         assert line in text
     assert "reference_error" in text
     junit = (suite.folder / "junit.xml").read_text(encoding="utf-8")
