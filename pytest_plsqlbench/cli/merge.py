@@ -21,7 +21,8 @@ def command(parts: tuple[Path, ...], out: Path) -> None:
 
     Each argument is the report folder of a part (or its results.jsonl), or a folder with such folders below.
     """
-    from pytest_plsqlbench.reporting.merge import merge  # noqa: PLC0415 (not for --help)
+    from pytest_plsqlbench.bench.plural import numbered  # noqa: PLC0415 (not for --help)
+    from pytest_plsqlbench.reporting.merge import merge  # noqa: PLC0415
     from pytest_plsqlbench.reporting.page.render import Judged, write_page  # noqa: PLC0415
     from pytest_plsqlbench.reporting.parts import find_parts  # noqa: PLC0415
     from pytest_plsqlbench.reporting.stepsummary import append_step_summary, step_summary  # noqa: PLC0415
@@ -37,7 +38,7 @@ def command(parts: tuple[Path, ...], out: Path) -> None:
         *(["report.html"] if results and not trouble else []),
         "run.json",
     ]
-    click.echo(f"merged {len(folders)} {'part' if len(folders) == 1 else 'parts'} of {joined.predictions}")
+    click.echo(f"merged {numbered(len(folders), 'part')} of {joined.predictions}")
     click.echo(summary_title(summary))
     for line in summary_lines(
         summary,

@@ -90,7 +90,7 @@ def command(
             for run in runs
         ]
         write_atomically(entries, encode_entries(written))
-        click.echo(f"{entries}: {len(written)} leaderboard {'entry' if len(written) == 1 else 'entries'}")
+        click.echo(f"{entries}: {numbered(len(written), 'leaderboard entry', 'leaderboard entries')}")
         for run in runs:
             for line in shortfalls(run.label, run.summary):
                 click.echo(f"note: {line}")

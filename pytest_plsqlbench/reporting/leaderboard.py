@@ -16,6 +16,7 @@ from pytest_plsqlbench.bench.metrics import (
     TURN_SUITE_PASS,
     MetricValue,
 )
+from pytest_plsqlbench.bench.plural import grouped
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.reporting.published import published
 
@@ -114,8 +115,7 @@ def shortfalls(label: str, summary: Summary) -> Iterator[str]:
             yield f"{label}: {subset} rests on {n} of {count} published tasks"
         missing = summary.subsets[subset].coverage.missing if subset in summary.subsets else 0
         if missing:
-            turns = "turn" if missing == 1 else "turns"
-            yield f"{label}: {subset} has {missing:,} {turns} without a prediction, scored 0"
+            yield f"{label}: {subset} has {grouped(missing, 'turn')} without a prediction, scored 0"
 
 
 def encode_entries(entries: Sequence[Entry]) -> bytes:

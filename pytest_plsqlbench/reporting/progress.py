@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
+from pytest_plsqlbench.bench.plural import numbered
+
 WINDOW = 60.0
 """Seconds of the recent past that the pace is also taken from."""
 STEP = 0.5
@@ -95,7 +97,7 @@ def progress_text(tally: Tally, total: int, seconds: float | None, unit: str = "
     """
     words = [f"{tally.done} of {total} {unit}", f"{tally.failed} failed"]
     if tally.errors:
-        words.append(f"{tally.errors} error{'' if tally.errors == 1 else 's'}")
+        words.append(numbered(tally.errors, "error"))
     if seconds is not None and tally.done < total:
         words.append(f"{_duration(seconds)} left")
     return ", ".join(words)

@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.task import Dialect
 from pytest_plsqlbench.sql.references import Reference, read_references
 from pytest_plsqlbench.sql.signature import Parameter
@@ -170,7 +171,7 @@ def _judge(
     fitting = [entry for entry in candidates if entry.accepts(name)]
     if not fitting:
         expected = " or ".join(_signature(entry) for entry in candidates[:3])
-        given = f"{name.arguments or 0} argument{'' if name.arguments == 1 else 's'}"
+        given = numbered(name.arguments or 0, "argument")
         if name.names:
             given += f" ({', '.join(sorted(name.names)).lower()} by name)"
         message = f"defines `{expected}`, tests call `{name.shown}` with {given}"

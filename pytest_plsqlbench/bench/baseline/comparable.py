@@ -98,7 +98,7 @@ def common_part(
         reasons.append(f"{_count(only_new)} of this run {_is(only_new)} not in it ({_first(only_new)})")
     if changed:
         first = min(changed)
-        differ = "differs" if len(changed) == 1 else "differ"
+        differ = noun(len(changed), "differs", "differ")
         reasons.append(f"{_count(changed)} {differ} ({_name(first)}: {changed[first]})")
     reasons += _engines(theirs, ours)
     if not shared:

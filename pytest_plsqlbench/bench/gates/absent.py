@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pytest_plsqlbench.bench.gates.text import EACH, Gate, Threshold
 from pytest_plsqlbench.bench.metrics import METRICS, unit_samples
+from pytest_plsqlbench.bench.plural import noun
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.statistics.measures import by_subset, choose, metric_samples, properties
 
@@ -78,5 +79,5 @@ def _there_are(word: str, known: Iterable[str]) -> str:
         return "none is named"
     near = difflib.get_close_matches(word, words, n=1)
     more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
-    listed = f"there {'is' if len(words) == 1 else 'are'} {', '.join(words[:NAMED])}{more}"
+    listed = f"there {noun(len(words), 'is', 'are')} {', '.join(words[:NAMED])}{more}"
     return f"did you mean {near[0]}? {listed}" if near else listed

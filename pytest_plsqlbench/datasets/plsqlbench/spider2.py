@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.task import Comparison, Source, Task, Test, Turn, UserError
 from pytest_plsqlbench.datasets.dataset import Dataset, at, check_unique
 from pytest_plsqlbench.datasets.plsqlbench.release import (
@@ -163,7 +164,7 @@ def _in_order(conversation: str, rows: Sequence[_Row]) -> tuple[list[_Row], int 
             f"conversation {conversation!r} has no turn {missing[0]} before this one", last.source
         )
     if first.count is not None and last.index > first.count:
-        length = f"{first.count} turn{'s' * (first.count != 1)}"
+        length = numbered(first.count, "turn")
         raise UserError(
             f"turn {last.index} of conversation {conversation!r}, which has {length}", last.source
         )

@@ -75,10 +75,10 @@ def _uncounted(counts: Counts) -> str:
 
 
 def _over(metric: MetricValue, name: str) -> str:
-    unit = ("conversation" if name in EPISODES else "task") + ("" if metric.n == 1 else "s")
+    units = grouped(metric.n, "conversation" if name in EPISODES else "task")
     if isinstance(metric.subsets, int) and metric.subsets > 1:
-        return f"mean of {metric.subsets} subsets, {metric.n:,} {unit}"
-    return f"{metric.n:,} {unit}"
+        return f"mean of {metric.subsets} subsets, {units}"
+    return units
 
 
 def overall_columns(runs: Iterable[SavedRun]) -> list[str]:
