@@ -230,6 +230,11 @@ def _optional(row: dict[str, Any], key: str, kind: type[T], source: Source) -> T
     )
     if not fits:
         raise UserError(f"{key}: must be {_TYPES[kind]}, not {_name(value)}", source)
+    if kind is float:
+        try:
+            float(value)  # as whoever reads the results will have it
+        except OverflowError:
+            raise UserError(f"{key}: is out of range", source) from None
     return value  # type: ignore[no-any-return]
 
 

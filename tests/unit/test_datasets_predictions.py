@@ -215,6 +215,7 @@ def test_spellings_of_dialects(text: str, dialect: str) -> None:
         (OK | {"sample": 1.5}, "sample: must be a whole number, not a number"),
         (OK | {"sample": False}, "sample: must be a whole number, not a boolean"),
         (OK | {"model": ["m"]}, "model: must be text, not a list"),
+        (OK | {"latency_seconds": 10**400}, "latency_seconds: is out of range"),
         (OK | {"latency_seconds": "1"}, "latency_seconds: must be a number, not text"),
         (OK | {"usage": 5}, "usage: must be a mapping, not a whole number"),
     ],
