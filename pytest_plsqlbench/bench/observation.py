@@ -67,6 +67,8 @@ class CallObservation(msgspec.Struct, frozen=True, kw_only=True):
     """The limit that ended the call: ``time_limit``, ``output_limit``, ``row_limit``, ``memory_limit`` …"""
     lost: bool = False
     """The session was lost during the call while the server stayed up: the program's doing."""
+    raised: bool = False
+    """The program raised the error itself, with a code of its choice (PL/pgSQL's ``RAISE``)."""
 
 
 class TableState(msgspec.Struct, frozen=True):

@@ -22,6 +22,7 @@ from pytest_plsqlbench.bench.limits import BOUNDS
 from pytest_plsqlbench.bench.observation import CallObservation
 from pytest_plsqlbench.bench.task import Comparison, Test
 from pytest_plsqlbench.engines.postgres import PostgresEngine, admin
+from pytest_plsqlbench.engines.postgres.lane import REPLAYED
 from pytest_plsqlbench.engines.protocol import InfrastructureError, Limits, Play, Played
 from pytest_plsqlbench.servers.embedded import EmbeddedServer
 
@@ -308,6 +309,18 @@ def test_a_program_that_claims_a_disturbance_elsewhere_each_time_does_not_escape
     claimed = [only.error for seen in played.tests if (only := seen.calls[0]).error is not None]
     assert claimed
     assert {error.code for error in claimed} == {"57P01"}
+    assert REPLAYED not in played.flags
+
+
+@pytest.mark.usefixtures("healthy")
+@pytest.mark.parametrize("code", ["57014", "57P01", "53100", "53200", "58030"])
+def test_a_program_that_claims_a_disturbance_now_and_then_is_played_once(play: Player, code: str) -> None:
+    raising = f"""DO $$ BEGIN
+      IF random() < 0.5 THEN RAISE EXCEPTION 'x' USING ERRCODE = '{code}'; END IF; END $$;"""
+    solved = sum(not play("SELECT 1;" + raising, tests=()).programs[0].error for _ in range(40))
+    assert 5 <= solved <= 35  # of 40 coins; by plays until one is clean it would be nearly all
+    again = "BEGIN PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN RAISE; END"
+    assert not play(f"DO $$ {again} $$", tests=()).programs[0].raised
 
 
 @pytest.mark.usefixtures("healthy")

@@ -3,10 +3,11 @@
 What a graded session shows is never evidence, since its program is hostile and knows all error codes. An
 administrator's connection is: one that was open before must go on answering, and the server must say itself
 what a session that does not answer is doing. What another one could have done as well (a session ended or a
-statement cancelled from outside, a full disk) is played again: two plays in a row that agree and show nothing
-of the kind count. A program is the one who does it if it does it at the same place many times in a row, with
-pauses between, or if no two plays come through while plays of nothing beside it meet no harm. If another
-spoils each tenth play at random, one turn in thousands of those that it meets gets a wrong verdict.
+statement cancelled from outside, a full disk; not an error that the program raises itself) is played again:
+two plays in a row that agree and show nothing of the kind count. A program is the one who does it if it does
+it at the same place many times in a row, with pauses between, or if no two plays come through while plays of
+nothing beside it meet no harm. If another spoils each tenth play at random, one turn in thousands of those
+that it meets gets a wrong verdict.
 """
 
 from __future__ import annotations
@@ -142,6 +143,8 @@ def _doubt(call: CallObservation, distant: bool) -> str:  # noqa: FBT001 (privat
     if call.limit is not None:
         late = distant and call.limit == "time_limit" and call.error is None
         return call.limit if late or call.limit in _LIMITS else ""
+    if call.raised:  # no other can have it do that; to raise again what it caught is no RAISE of its own
+        return ""
     return call.error.code if call.error is not None and call.error.code in _CODES else ""
 
 

@@ -50,6 +50,7 @@ def play_script(
     results: list[ResultSet] = []
     error: Diagnostic | None = None
     limit: str | None = None
+    raised = False
     statement: ScriptStatement | None = None
     try:
         for statement in script.statements:
@@ -61,6 +62,7 @@ def play_script(
             if shown.failure is not None:
                 limit = _limit(shown.failure, budget)
                 error = diagnostic(shown.failure, statement, routines)
+                raised = shown.failure.raised
                 break
             if budget.overdrawn():
                 limit = "time_limit"
@@ -85,6 +87,7 @@ def play_script(
         error=error,
         diagnostics=tuple(session.output.diagnostics),
         limit=limit,
+        raised=raised,
     )
 
 

@@ -188,6 +188,7 @@ class RollbackPlay:
                 error=diagnostic(failure),
                 lines=tuple(session.output.lines),
                 limit=failure.limit,
+                raised=failure.raised,
             )
         else:
             return None

@@ -208,7 +208,9 @@ def _failed(observation: Observation, failure: Failure) -> Observation:
     calls = observation.calls
     if not calls or calls[-1].error is not None:
         return observation
-    last = msgspec.structs.replace(calls[-1], error=diagnostic(failure), limit=failure.limit)
+    last = msgspec.structs.replace(
+        calls[-1], error=diagnostic(failure), limit=failure.limit, raised=failure.raised
+    )
     return msgspec.structs.replace(observation, calls=(*calls[:-1], last))
 
 
