@@ -102,7 +102,7 @@ def test_a_daemon_that_hangs_can_be_interrupted_before_the_session(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     arguments = ("--plsql-predictions=gold", "--plsql-dialect=oracle", "--plsql-oracle=auto", "-n", "auto")
-    monkeypatch.delenv("PYTHONWARNINGS", raising=False)  # the end of a process that was interrupted is no clean one
+    monkeypatch.delenv("PYTHONWARNINGS", raising=False)  # whoever is interrupted leaves sockets open
     monkeypatch.delenv("PLSQLBENCH_ORACLE_DSN", raising=False)
     monkeypatch.delenv("PYTEST_XDIST_AUTO_NUM_WORKERS", raising=False)
     with _silent_daemon(monkeypatch) as silent:
