@@ -67,14 +67,17 @@ class Closing:
         """
         part = getattr(report, workers.PART, None)
         text = getattr(report, RESULT_ATTRIBUTE, None)
+        result = None if text is None else msgspec.json.decode(text, type=TurnResult)
+        if result is not None:
+            self._store.hold(result)
         try:
-            if part is not None or text is not None:
+            if part is not None or result is not None:
                 self._begin()
             if part is not None:
                 self._run_file.describe(part)
-            if text is not None:
+            if result is not None:
                 self._run_file.begin()
-                self._store.add(msgspec.json.decode(text, type=TurnResult))
+                self._store.add(result)
                 self._reused += getattr(report, REUSED_ATTRIBUTE, False)
             if (texts := report.__dict__.pop(TEXT_ATTRIBUTE, None)) is not None:
                 self._texts.add(texts)  # and pytest, which keeps all reports, need not keep them, too

@@ -67,11 +67,11 @@ def read_row(line: bytes, source: Source) -> Prediction:
 
 
 def _model(row: dict[str, Any], source: Source) -> str | None:
-    """The model's name as all files and reports have it: on one line, nothing in it invisible."""
+    """The model's name as all files and reports have it: on one line, nothing hidden; None: blanks."""
     name = _optional(row, "model", str, source)
     if name is not None and len(name) > LONGEST_MODEL:
         raise UserError(f"model: a name of {len(name):,} characters; at most {LONGEST_MODEL:,}", source)
-    return None if name is None else visible(name, keep="")
+    return visible(name.strip(), keep="") or None if name is not None else None
 
 
 def join_statements(statements: list[str], dialect: Dialect | None) -> str:

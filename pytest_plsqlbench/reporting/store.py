@@ -126,13 +126,17 @@ class ResultStore:
         self.results: dict[tuple[object, ...], TurnResult] = {}
         self._file = LineFile(path)
 
+    def hold(self, result: TurnResult) -> None:
+        """Keep a result in memory, before anything is written that may fail: so it can still be rescued."""
+        self.results[result_key(result)] = result
+
     def add(self, result: TurnResult) -> None:
         """Keep a result and append it to the file at once; a later result of the same turn wins.
 
         Raises:
             UserError: the file cannot be written.
         """
-        self.results[result_key(result)] = result
+        self.hold(result)
         self._file.add(msgspec.json.encode(result))
 
     @property

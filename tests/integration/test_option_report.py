@@ -184,3 +184,24 @@ def test_results_whose_folder_cannot_be_made_again_are_kept_elsewhere(
     kept = read_results(Path(found[2]))
     assert len(kept) == int(found[1]) == min(turn + 1, 4)
     assert Path(found[2]).is_relative_to(temporary)
+
+
+IN_THE_WAY = """
+import pathlib, pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report):
+    pathlib.Path("out").touch()
+"""
+
+
+def test_the_first_result_is_kept_where_the_folder_cannot_even_be_begun(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(suite.folder))
+    (suite.folder / "conftest.py").write_text(IN_THE_WAY)
+    result = suite.run(suite.predict(*suite.right()), "--plsql-report=out/reports")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in (*result.outlines, *result.errlines) if line.startswith("ERROR: ")]
+    assert "; 1 result is kept in " in line
+    assert len(read_results(Path(line.rpartition(" ")[2]))) == 1

@@ -499,9 +499,12 @@ def test_gold_is_every_reference() -> None:
         ("half \ud800", "half \ufffd"),
         ("ordinary name 4.1", "ordinary name 4.1"),
         ("modèle 模型", "modèle 模型"),
+        (" around \n", "around"),
+        (" \t", None),
+        ("", None),
     ],
 )
-def test_the_name_of_a_model_hides_nothing(name: str, shown: str) -> None:
+def test_the_name_of_a_model_hides_nothing(name: str, shown: str | None) -> None:
     line = json.dumps({"instance_id": "a", "generated_plsql": "x", "model": name}).encode()
     assert read_row(line, Source("p.jsonl", 1)).model == shown
 
