@@ -20,6 +20,7 @@ import time
 from typing import Any
 
 import pytest
+from warm_workers import WarmWorkers
 
 TOO = (
     "execnet.gateway",
@@ -41,6 +42,9 @@ class Ahead:
         ours = pkgutil.walk_packages(pytest_plsqlbench.__path__, "pytest_plsqlbench.")
         for name in (*TOO, *(module.name for module in ours)):
             importlib.import_module(name)
+        from pytest_plsqlbench.reporting.page.render import _environment
+
+        _environment().get_template("report.html.j2")  # to compile it takes longer than all else of a page
 
 
 def import_ahead() -> None:
@@ -95,6 +99,8 @@ def main() -> None:
     import_ahead()
     request = serve()
     become(request, searched)
+    if "-n" in request["arguments"]:
+        WarmWorkers().install()
     runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
 
 
