@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+from warm_python import WarmPython
 
 # no deadlines, how long an example takes is the machine's doing; and on CI the same examples in every run
 hypothesis.settings.register_profile(
@@ -28,6 +30,13 @@ _ROOT = Path(__file__).resolve().parent.parent
 def no_step_summary(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs inside of tests do not write to the summary of the CI job that runs the tests."""
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[WarmPython]:
+    """The process that runs are forked from."""
+    with WarmPython() as python:
+        yield python
 
 
 @pytest.fixture(scope="session")

@@ -71,7 +71,7 @@ def _model(row: dict[str, Any], source: Source) -> str | None:
     name = _optional(row, "model", str, source)
     if name is not None and len(name) > LONGEST_MODEL:
         raise UserError(f"model: a name of {len(name):,} characters; at most {LONGEST_MODEL:,}", source)
-    return visible(name.strip(), keep="") or None if name is not None else None
+    return None if name is None or not name.strip() else visible(name, keep="")
 
 
 def join_statements(statements: list[str], dialect: Dialect | None) -> str:

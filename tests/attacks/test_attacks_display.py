@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from bench_suite import Suite
+from warm_python import WarmPython
 
 EVIL = "\x1b[2J\x1b]0;owned\x07\x9b31m\x7f\u202eevil\u2066\r"
 SHOWN = r"\x1b[2J\x1b]0;owned\x07\x9b31m\x7f\u202eevil\u2066\r"
@@ -19,8 +20,8 @@ LOUD = ("-vv", "-rA", "--tb=long", "--showlocals", "--junitxml=junit.xml", "--co
 
 
 @pytest.fixture
-def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Suite:
-    return Suite(pytester, monkeypatch)
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, warm: WarmPython) -> Suite:
+    return Suite(pytester, monkeypatch, warm)
 
 
 def task(name: str, reference: str, **more: Any) -> dict[str, Any]:

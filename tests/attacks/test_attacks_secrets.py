@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from bench_suite import Suite
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from warm_python import WarmPython
 
 from pytest_plsqlbench.servers.embedded import EmbeddedServer
 
@@ -58,8 +59,8 @@ def server() -> Iterator[EmbeddedServer]:
 
 
 @pytest.fixture
-def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Suite:
-    suite = Suite(pytester, monkeypatch)
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, warm: WarmPython) -> Suite:
+    suite = Suite(pytester, monkeypatch, warm)
     suite.task(suite.DOUBLE_TASK)
     suite.task(suite.TALK_TASK)
     return suite

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,6 @@ from warm_python import WarmPython
 def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache of this test session's own: warm after its first run, and never the user's."""
     return tmp_path_factory.getbasetemp() / "plsqlbench-cache"
-
-
-@pytest.fixture(scope="session")
-def warm() -> Iterator[WarmPython]:
-    """The process that runs are forked from."""
-    with WarmPython() as python:
-        yield python
 
 
 @pytest.fixture

@@ -499,7 +499,7 @@ def test_gold_is_every_reference() -> None:
         ("half \ud800", "half \ufffd"),
         ("ordinary name 4.1", "ordinary name 4.1"),
         ("modèle 模型", "modèle 模型"),
-        (" around \n", "around"),
+        (" around\n", " around\\n"),
         (" \t", None),
         ("", None),
     ],
