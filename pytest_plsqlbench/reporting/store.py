@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pytest_plsqlbench.bench.result import SCHEMA_VERSION, TurnResult
-from pytest_plsqlbench.bench.task import Source, UserError
+from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.reporting.jsonlines import decode_lines
 from pytest_plsqlbench.reporting.linefile import LineFile
 
 if TYPE_CHECKING:
@@ -87,25 +88,7 @@ def decode_results(data: bytes, path: Path) -> list[TurnResult]:
     Raises:
         UserError: a line is not a result (file:line).
     """
-    decoder = msgspec.json.Decoder(TurnResult)
-    results = []
-    lines = data.split(b"\n")
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            result = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if number == len(lines) and _is_torn(line):
-                break
-            raise UserError(f"not a result: {error}", Source(str(path), number)) from None
-        if result.schema_version != SCHEMA_VERSION:
-            raise UserError(
-                f"schema_version {result.schema_version} is not {SCHEMA_VERSION}, which this version reads",
-                Source(str(path), number),
-            )
-        results.append(result)
-    return results
+    return list(decode_lines(data, path, TurnResult, called="a result", torn=_is_torn))
 
 
 def _is_torn(line: bytes) -> bool:

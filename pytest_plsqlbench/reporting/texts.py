@@ -8,7 +8,8 @@ import msgspec
 
 from pytest_plsqlbench.bench.result import SCHEMA_VERSION
 from pytest_plsqlbench.bench.shard import TurnKey
-from pytest_plsqlbench.bench.task import Source, UserError
+from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.reporting.jsonlines import decode_lines
 from pytest_plsqlbench.reporting.linefile import LineFile
 from pytest_plsqlbench.reporting.store import natural, write_atomically
 
@@ -136,24 +137,9 @@ def decode_texts(data: bytes, path: Path) -> dict[TurnKey, TurnText]:
     Raises:
         UserError: a line is not the texts of a turn (file:line).
     """
-    lines = data.split(b"\n")
-    decoder = msgspec.json.Decoder(TurnText)
     texts: dict[TurnKey, TurnText] = {}
     shared: dict[TurnKey, TurnText] = {}
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            text = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if number == len(lines):
-                break
-            raise UserError(f"not the texts of a turn: {error}", Source(str(path), number)) from None
-        if text.schema_version != SCHEMA_VERSION:
-            raise UserError(
-                f"schema_version {text.schema_version} is not {SCHEMA_VERSION}, which this version reads",
-                Source(str(path), number),
-            )
+    for text in decode_lines(data, path, TurnText, called="the texts of a turn", torn=lambda _: True):
         texts[text.key] = text
         if text.prompt is not None:
             shared[_turn_of(text)] = text

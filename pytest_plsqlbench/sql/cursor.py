@@ -77,6 +77,32 @@ class Cursor:
         """Record a finding at a token."""
         self.findings.append(Finding(code, message, severity, at.offset, at.line, at.column))
 
+    def add_client(self, first: Token, end: int, command: str, arguments: str, *, refused: bool) -> None:
+        """Record a command for the client and go on behind it.
+
+        Args:
+            first: its first token.
+            end: index of the text behind it, with blanks that belong to its line.
+            command: its name.
+            arguments: what follows the name.
+            refused: it is not run here.
+        """
+        text = self.text[first.offset : end].rstrip()
+        self.statements.append(
+            ScriptStatement(
+                text=text,
+                kind="client",
+                offset=first.offset,
+                end=first.offset + len(text),
+                line=first.line,
+                column=first.column,
+                command=command,
+                arguments=arguments,
+                refused=refused,
+            )
+        )
+        self.skip_to(end)
+
     def _read(self) -> tuple[Token, bool] | None:
         for token in self._tokens:
             if token.kind == "blank":

@@ -62,22 +62,8 @@ class PostgresReader(Cursor):
         assert found is not None
         name, arguments = found.groups()
         command = f"\\{name}"
-        text = found.group().rstrip()
         self._refuse(first, command)
-        self.statements.append(
-            ScriptStatement(
-                text=text,
-                kind="client",
-                offset=first.offset,
-                end=first.offset + len(text),
-                line=first.line,
-                column=first.column,
-                command=command,
-                arguments=arguments.strip(),
-                refused=True,
-            )
-        )
-        self.skip_to(found.end())
+        self.add_client(first, found.end(), command, arguments.strip(), refused=True)
 
     def _refuse(self, at: Token, command: str) -> None:
         self.find("refused_command", f"the psql command {command} is not run here: take it out", at, "error")

@@ -210,21 +210,7 @@ class OracleReader(Cursor):
         arguments = line.strip()
         if name not in WHOLE_LINE:
             arguments = arguments.rstrip(";").rstrip()
-        text = self.text[first.offset : end].rstrip()
-        self.statements.append(
-            ScriptStatement(
-                text=text,
-                kind="client",
-                offset=first.offset,
-                end=first.offset + len(text),
-                line=first.line,
-                column=first.column,
-                command=name,
-                arguments=arguments,
-                refused=refused,
-            )
-        )
-        self.skip_to(end)
+        self.add_client(first, end, name, arguments, refused=refused)
 
     def _line_end(self, start: int) -> int:
         """End of the line, and of those that a ``-`` at its end joins to it."""

@@ -6,43 +6,26 @@ import io
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+import local_docker
 import pytest
 from filelock import FileLock
-
-from pytest_plsqlbench.servers.container_sweep import RUN_LABEL
-from pytest_plsqlbench.servers.daemon import Daemon
-from pytest_plsqlbench.servers.unavailable import ServerUnavailableError
-
-IMAGE = os.environ.get("PLSQLBENCH_DOCKER_IMAGE", "plsqlbench-test/postgres:debian")
-
-
-def _without(reason: str) -> NoReturn:
-    if os.environ.get("PLSQLBENCH_REQUIRE_DOCKER"):
-        pytest.fail(f"docker tests are required here: {reason}")
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
 def docker_client() -> Iterator[Any]:
     """A client of the daemon; skips where none answers."""
-    try:
-        daemon = Daemon.connect("skip these tests")
-    except ServerUnavailableError as error:
-        _without(str(error))
-    yield daemon.client
-    daemon.close()
+    with local_docker.docker_client() as client:
+        yield client
 
 
 @pytest.fixture(scope="session")
 def turnstile() -> FileLock:
-    """Held by whoever starts, sweeps or counts containers: at one daemon all these tests see each other's."""
-    return FileLock(Path(tempfile.gettempdir()) / f"plsqlbench-docker-tests-{os.getuid()}.lock")
+    """Held by whoever starts, sweeps or counts containers."""
+    return local_docker.turnstile()
 
 
 @pytest.fixture(autouse=True)
@@ -55,13 +38,7 @@ def one_at_a_time(turnstile: FileLock) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def image(docker_client: Any) -> str:
     """The PostgreSQL image that tests/docker/build-image.sh makes; skips where it was not built."""
-    import docker.errors
-
-    try:
-        docker_client.images.get(IMAGE)
-    except docker.errors.ImageNotFound:
-        _without(f"the image {IMAGE} is not built (tests/docker/build-image.sh)")
-    return IMAGE
+    return local_docker.local_image(docker_client)
 
 
 @pytest.fixture(scope="session")
@@ -86,17 +63,10 @@ def image_that(image: str, docker_client: Any) -> Iterator[Callable[[str], str]]
 @pytest.fixture
 def ours(docker_client: Any) -> Iterator[Callable[[], list[Any]]]:
     """Our containers that are there now and were not when the test began; none may be left at its end."""
-
-    def all_of_us() -> list[Any]:
-        found: list[Any] = docker_client.containers.list(
-            all=True, filters={"label": RUN_LABEL}, ignore_removed=True
-        )
-        return found
-
-    before = {container.id for container in all_of_us()}
+    before = {container.id for container in local_docker.our_containers(docker_client)}
 
     def new() -> list[Any]:
-        return [container for container in all_of_us() if container.id not in before]
+        return local_docker.our_containers(docker_client, before)
 
     yield new
     left = new()
