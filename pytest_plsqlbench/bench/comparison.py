@@ -15,10 +15,16 @@ import msgspec
 from pytest_plsqlbench.bench.observation import Observation
 from pytest_plsqlbench.bench.outcome import PASSED, Outcome, UnjudgeableError
 from pytest_plsqlbench.bench.rules.errors import ends_alike, same_class, same_code
-from pytest_plsqlbench.bench.rules.lines import lines_in_any_order, lines_in_order, rows_as_lines
-from pytest_plsqlbench.bench.rules.rows import results_alike, value_alike
+from pytest_plsqlbench.bench.rules.lines import (
+    check_crowded_lines,
+    check_crowded_rows_as_lines,
+    lines_in_any_order,
+    lines_in_order,
+    rows_as_lines,
+)
+from pytest_plsqlbench.bench.rules.rows import check_crowded_rows, results_alike, value_alike
 from pytest_plsqlbench.bench.rules.sides import Sides
-from pytest_plsqlbench.bench.rules.state import state_alike, strictly_alike
+from pytest_plsqlbench.bench.rules.state import check_crowded_tables, state_alike, strictly_alike
 from pytest_plsqlbench.bench.task import Comparison, Mode, Test
 from pytest_plsqlbench.bench.values import Reading
 
@@ -50,6 +56,16 @@ _RULES: dict[Mode, Callable[[Sides], Outcome]] = {
     "state": state_alike,
 }
 
+_READINGS_WITH_TOLERANCE: tuple[Reading, ...] = ("published", "normalized")  # strict ones pair as published
+_CROWDING_CHECKS: dict[Mode, Callable[[Sides], None]] = {
+    "lines_bag": check_crowded_lines,
+    "list": check_crowded_rows,
+    "bag": check_crowded_rows,
+    "permuted": check_crowded_rows_as_lines,
+    "state": check_crowded_tables,
+}
+"""Of the rules that may have to pair off items within a tolerance. No candidate causes what they refuse."""
+
 
 def comparator_name(reading: Reading) -> str:
     """Give the name that results carry: ``<reading>/<version>``."""
@@ -80,8 +96,8 @@ def reference_fault(test: Test, expected: Observation | None) -> str | None:
     """Give the reason, one line, why nothing can be judged by this reference; None where it is sound.
 
     A reference (or gold query) must finish within the limits, must not raise unless ``may_fail`` allows
-    it, and must show what the test's rules look at. Ask before a candidate is judged; a fault is a
-    ``reference_error``.
+    it, and must show what the test's rules look at; a tolerance must not be too wide for that. Ask before a
+    candidate is judged; a fault is a ``reference_error``.
     """
     if test.expect is None:
         fault = "there is neither a reference nor a stated expectation" if expected is None else None
@@ -93,6 +109,9 @@ def reference_fault(test: Test, expected: Observation | None) -> str | None:
     try:
         for rule in _rules(test):
             _RULES[rule.mode](Sides(test, expected, actual, "published", rule))
+            if rule.tolerance is not None and rule.mode in _CROWDING_CHECKS:
+                for reading in _READINGS_WITH_TOLERANCE:
+                    _CROWDING_CHECKS[rule.mode](Sides(test, expected, actual, reading, rule))
     except UnjudgeableError as fault:
         return str(fault)
     return None

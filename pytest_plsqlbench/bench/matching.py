@@ -6,23 +6,35 @@ Without a tolerance items are equal when their keys are. With one, equality is n
 
 from __future__ import annotations
 
-import bisect
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from decimal import Decimal
 from typing import Generic, TypeVar
 
 from pytest_plsqlbench.bench.outcome import UnjudgeableError
+from pytest_plsqlbench.bench.pairing import Pairing, Point, crowding, near
 from pytest_plsqlbench.bench.values import Split
 
 T = TypeVar("T", bound=Hashable)
 
-MAX_CANDIDATES = 5_000_000
-"""Most pairs within the tolerance that a matching looks at."""
+Places = tuple[int | None, int | None]
+"""Places of an expected item that is missing and of an actual one too many; None: there is none to name."""
 
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
-_Point = tuple[Decimal, ...]
+MAX_PAIRS = 10_000_000
+"""Most pairs that a verdict may need to look at; a task whose expected items could need more is refused."""
+MAX_PAIRS_SHOWN = 200_000
+"""Most pairs looked at for the sake of naming a difference, once it is known that there is one."""
+
+
+def kind_of_difference(named: tuple[object, object], expected: int, actual: int) -> str:
+    """Give ``missing``, ``extra`` or ``different``, by what is named of a difference between two bags.
+
+    Where nothing is named the numbers of their items tell.
+    """
+    if named == (None, None):
+        return "missing" if actual < expected else "extra" if actual > expected else "different"
+    return "missing" if named[1] is None else "extra" if named[0] is None else "different"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,7 @@ class Equality(Generic[T]):
         if self.tolerance is None:
             return self.key(expected) == self.key(actual)
         left, right = self.split(expected), self.split(actual)
-        return left[0] == right[0] and _near(left[1], right[1], self.tolerance)
+        return left[0] == right[0] and near(left[1], right[1], self.tolerance)
 
     def first_unequal(self, expected: Sequence[T], actual: Sequence[T]) -> int | None:
         """Give the first place where two sequences differ; the shorter one's length where it is a prefix."""
@@ -49,16 +61,17 @@ class Equality(Generic[T]):
                 return place
         return None if len(expected) == len(actual) else min(len(expected), len(actual))
 
-    def bag_difference(self, expected: Sequence[T], actual: Sequence[T]) -> tuple[int | None, int | None]:
+    def bag_difference(self, expected: Sequence[T], actual: Sequence[T]) -> Places | None:
         """Give the places of the first expected item that is missing and of the first actual item too many.
 
-        Both are None exactly when the two are equal as bags (duplicates count).
+        None exactly when the two are equal as bags (duplicates count). Where it would take too much work to
+        name a difference that is known to be there, neither place is named.
 
         Raises:
-            UnjudgeableError: the tolerance is so wide that too many items could stand for each other.
+            UnjudgeableError: ``check_crowding`` was not asked about these expected items, and refuses them.
         """
         if self.tolerance is not None:
-            return self._matching_difference(expected, actual, self.tolerance)
+            return self._matching_difference(expected, actual, self.tolerance, MAX_PAIRS, MAX_PAIRS_SHOWN)
         balance = Counter(expected)
         balance.subtract(actual)
         # Identical items cancel out, since equality is an equivalence here; keys are for what is left.
@@ -68,7 +81,52 @@ class Equality(Generic[T]):
                 surplus[self.key(item)] += count
         missing = {key for key, count in surplus.items() if count > 0}
         extra = {key for key, count in surplus.items() if count < 0}
+        if not missing and not extra:
+            return None
         return self._first_of(expected, missing), self._first_of(actual, extra)
+
+    def same_bag(self, expected: Sequence[T], actual: Sequence[T]) -> bool:
+        """Tell whether two sequences are equal as bags: ``bag_difference``, without the work of naming one.
+
+        Raises:
+            UnjudgeableError: as ``bag_difference`` does.
+        """
+        if self.tolerance is None:
+            return self.bag_difference(expected, actual) is None
+        return self._matching_difference(expected, actual, self.tolerance, MAX_PAIRS, 0) is None
+
+    def reordered(self, expected: Sequence[T], actual: Sequence[T]) -> bool:
+        """Tell whether two sequences are the same items in another order, to name their difference by.
+
+        False also where it would take too much work to find out.
+        """
+        if len(expected) != len(actual):
+            return False
+        if self.tolerance is None:
+            return self.bag_difference(expected, actual) is None
+        try:
+            return self._matching_difference(expected, actual, self.tolerance, MAX_PAIRS_SHOWN, 0) is None
+        except UnjudgeableError:
+            return False
+
+    def check_crowding(self, expected: Sequence[T]) -> None:
+        """Make sure that expected items can be told from any others as bags, with a bearable amount of work.
+
+        Raises:
+            UnjudgeableError: the tolerance is so wide that too many of them could stand for each other.
+        """
+        if self.tolerance is None or len(expected) ** 2 <= MAX_PAIRS:
+            return
+        groups = self._by_structure(expected).values()
+        pairs = sum(crowding([point for _, point in group], self.tolerance) for group in groups)
+        if pairs > MAX_PAIRS:
+            raise self._too_wide(pairs)
+
+    def _too_wide(self, pairs: int) -> UnjudgeableError:
+        return UnjudgeableError(
+            f"the tolerance {self.tolerance} lets {pairs} pairs of rows stand for each other;"
+            " state a smaller one"
+        )
 
     def _first_of(self, items: Sequence[T], keys: set[Hashable]) -> int | None:
         if not keys:
@@ -76,20 +134,39 @@ class Equality(Generic[T]):
         return next(place for place, item in enumerate(items) if self.key(item) in keys)
 
     def _matching_difference(
-        self, expected: Sequence[T], actual: Sequence[T], tolerance: Decimal
-    ) -> tuple[int | None, int | None]:
+        self, expected: Sequence[T], actual: Sequence[T], tolerance: Decimal, most: int, most_shown: int
+    ) -> Places | None:
         wanted, found = self._by_structure(expected), self._by_structure(actual)
-        missing: list[int] = []
-        extra: list[int] = []
-        for structure in wanted.keys() | found.keys():
-            ours, theirs = wanted.get(structure, []), found.get(structure, [])
-            lost, added = _unmatched([p for _, p in ours], [p for _, p in theirs], tolerance)
-            missing += [ours[place][0] for place in lost]
-            extra += [theirs[place][0] for place in added]
+        groups = [(wanted.get(kind, []), found.get(kind, [])) for kind in dict.fromkeys([*wanted, *found])]
+        pairings = [
+            Pairing([point for _, point in ours], [point for _, point in theirs], tolerance)
+            for ours, theirs in groups
+        ]
+        unequal = any(pairing.unequal for pairing in pairings)
+        looked_at = 0
+        for pairing in pairings:
+            if pairing.leftover is not None:
+                continue
+            looked_at += (pairs := pairing.pairs())
+            if looked_at <= (most_shown if unequal else most):
+                unequal |= pairing.match() != ([], [])
+            elif unequal:
+                looked_at -= pairs
+            else:
+                raise self._too_wide(looked_at)
+        if not unequal:
+            return None
+        left = [pairing.leftover or pairing.hint for pairing in pairings]
+        missing = [
+            ours[place][0] for (ours, _), (lost, _) in zip(groups, left, strict=True) for place in lost
+        ]
+        extra = [
+            theirs[place][0] for (_, theirs), (_, added) in zip(groups, left, strict=True) for place in added
+        ]
         return min(missing, default=None), min(extra, default=None)
 
-    def _by_structure(self, items: Sequence[T]) -> dict[Hashable, list[tuple[int, _Point]]]:
-        groups: defaultdict[Hashable, list[tuple[int, _Point]]] = defaultdict(list)
+    def _by_structure(self, items: Sequence[T]) -> dict[Hashable, list[tuple[int, Point]]]:
+        groups: defaultdict[Hashable, list[tuple[int, Point]]] = defaultdict(list)
         for place, item in enumerate(items):
             structure, numbers = self.split(item)
             groups[structure].append((place, numbers))
@@ -103,148 +180,3 @@ def tie_groups(keys: Sequence[Hashable]) -> Iterator[tuple[int, int]]:
         if place == len(keys) or keys[place] != keys[start]:
             yield start, place
             start = place
-
-
-def _near(left: _Point, right: _Point, tolerance: Decimal) -> bool:
-    # copy_abs, since abs() would round to the precision of the caller's context.
-    return all(_EXACT.subtract(a, b).copy_abs() <= tolerance for a, b in zip(left, right, strict=True))
-
-
-def _unmatched(
-    expected: list[_Point], actual: list[_Point], tolerance: Decimal
-) -> tuple[list[int], list[int]]:
-    """Give the places left over by a largest matching of two lists of points of one dimension.
-
-    Equal points are not taken out first: the pair that is nearest need not belong to a perfect matching.
-    """
-    if not expected or not actual:
-        return list(range(len(expected))), list(range(len(actual)))
-    size = len(expected[0])
-    if size == 0:
-        shared = min(len(expected), len(actual))
-        return list(range(shared, len(expected))), list(range(shared, len(actual)))
-    ours = sorted(range(len(expected)), key=expected.__getitem__)
-    theirs = sorted(range(len(actual)), key=actual.__getitem__)
-    if size == 1:
-        return _sweep(expected, actual, ours, theirs, tolerance)
-    if len(ours) == len(theirs) and all(
-        _near(expected[e], actual[a], tolerance) for e, a in zip(ours, theirs, strict=True)
-    ):
-        return [], []
-    return _match(_neighbours(expected, actual, tolerance), len(actual))
-
-
-def _sweep(
-    expected: list[_Point], actual: list[_Point], ours: list[int], theirs: list[int], tolerance: Decimal
-) -> tuple[list[int], list[int]]:
-    """On a line, pairing in sorted order and dropping what lies too low is a largest matching."""
-    lost: list[int] = []
-    added: list[int] = []
-    i = j = 0
-    while i < len(ours) and j < len(theirs):
-        left, right = expected[ours[i]][0], actual[theirs[j]][0]
-        if _near((left,), (right,), tolerance):
-            i, j = i + 1, j + 1
-        elif left < right:
-            lost.append(ours[i])
-            i += 1
-        else:
-            added.append(theirs[j])
-            j += 1
-    return lost + ours[i:], added + theirs[j:]
-
-
-def _neighbours(expected: list[_Point], actual: list[_Point], tolerance: Decimal) -> list[list[int]]:
-    """Give for each expected point the actual ones within the tolerance, by way of the most telling axis."""
-    best: tuple[int, int, list[int], list[tuple[int, int]]] | None = None
-    for axis in range(len(expected[0])):
-        order = sorted(range(len(actual)), key=lambda place, axis=axis: actual[place][axis])  # type: ignore[misc]
-        values = [actual[place][axis] for place in order]
-        windows = [
-            (
-                bisect.bisect_left(values, _EXACT.subtract(point[axis], tolerance)),
-                bisect.bisect_right(values, _EXACT.add(point[axis], tolerance)),
-            )
-            for point in expected
-        ]
-        pairs = sum(end - start for start, end in windows)
-        if best is None or pairs < best[0]:
-            best = (pairs, axis, order, windows)
-    assert best is not None
-    pairs, _, order, windows = best
-    if pairs > MAX_CANDIDATES:
-        raise UnjudgeableError(
-            f"the tolerance {tolerance} lets {pairs} pairs of rows stand for each other; state a smaller one"
-        )
-    return [
-        [place for place in order[start:end] if _near(point, actual[place], tolerance)]
-        for point, (start, end) in zip(expected, windows, strict=True)
-    ]
-
-
-def _match(neighbours: list[list[int]], right_size: int) -> tuple[list[int], list[int]]:
-    """Find a largest matching (Hopcroft and Karp); give what is left over on both sides."""
-    left_to: list[int | None] = [None] * len(neighbours)
-    right_to: list[int | None] = [None] * right_size
-    while True:
-        levels = _levels(neighbours, left_to, right_to)
-        if levels is None:
-            break
-        for start in range(len(neighbours)):
-            if left_to[start] is None:
-                _augment(start, neighbours, left_to, right_to, levels)
-    lost = [place for place, partner in enumerate(left_to) if partner is None]
-    added = [place for place, partner in enumerate(right_to) if partner is None]
-    return lost, added
-
-
-def _levels(
-    neighbours: list[list[int]], left_to: list[int | None], right_to: list[int | None]
-) -> list[int | None] | None:
-    """Number the left side by its distance from a free place; None when no augmenting path is left."""
-    levels: list[int | None] = [0 if partner is None else None for partner in left_to]
-    queue = deque(place for place, partner in enumerate(left_to) if partner is None)
-    reachable = False
-    while queue:
-        left = queue.popleft()
-        level = levels[left]
-        assert level is not None
-        for right in neighbours[left]:
-            partner = right_to[right]
-            if partner is None:
-                reachable = True
-            elif levels[partner] is None:
-                levels[partner] = level + 1
-                queue.append(partner)
-    return levels if reachable else None
-
-
-def _augment(
-    start: int,
-    neighbours: list[list[int]],
-    left_to: list[int | None],
-    right_to: list[int | None],
-    levels: list[int | None],
-) -> None:
-    """Follow one augmenting path from a free place, without recursion; dead ends are not entered again."""
-    path: list[tuple[int, Iterator[int]]] = [(start, iter(neighbours[start]))]
-    taken: list[int] = []
-    while path:
-        left, choices = path[-1]
-        for right in choices:
-            partner = right_to[right]
-            if partner is None:
-                taken.append(right)
-                for (place, _), chosen in zip(path, taken, strict=True):
-                    left_to[place], right_to[chosen] = chosen, place
-                return
-            here = levels[left]
-            if here is not None and levels[partner] == here + 1:
-                taken.append(right)
-                path.append((partner, iter(neighbours[partner])))
-                break
-        else:
-            levels[left] = None
-            path.pop()
-            if taken:
-                taken.pop()

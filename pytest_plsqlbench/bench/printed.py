@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from pytest_plsqlbench.bench.matching import Equality, tie_groups
+from pytest_plsqlbench.bench.matching import Equality, Places, tie_groups
 from pytest_plsqlbench.bench.spelling import BLANKS, canonical_line, split_numbers
 from pytest_plsqlbench.bench.values import Reading, Row, tie_key
 
@@ -87,7 +87,7 @@ class RowLines:
             return False
         padded = self._padded(actual)
         if equality.tolerance is not None:
-            return any(self.difference(padded, order, equality) is None for order in self._orders())
+            return any(self._near(padded, order, equality) for order in self._orders())
         if self._in_order:
             return any(self._same_in_order(padded, order, equality) for order in self._orders())
         found = [Counter(map(equality.key, padded[start:end])) for start, end in self._line_stretches()]
@@ -106,7 +106,7 @@ class RowLines:
 
     def difference(
         self, actual: Sequence[str], order: Sequence[int], equality: Equality[str]
-    ) -> tuple[int | None, int | None] | None:
+    ) -> Places | None:
         """Give the first difference, as places in ``lines(order)`` and in ``actual``; None: there is none.
 
         Where ``actual`` is longer or shorter, its lines are compared as a bag.
@@ -118,10 +118,24 @@ class RowLines:
             place = equality.first_unequal(wanted, padded)
             return None if place is None else (place, place)
         for start, end in self._line_stretches():
-            missing, extra = equality.bag_difference(wanted[start:end], padded[start:end])
-            if missing is not None and extra is not None:
-                return start + missing, start + extra
+            places = equality.bag_difference(wanted[start:end], padded[start:end])
+            if places is not None:
+                missing, extra = places
+                return None if missing is None else start + missing, None if extra is None else start + extra
         return None
+
+    def check_crowding(self, equality: Equality[str]) -> None:
+        """Make sure that the lines can be told from any others, in every order of columns.
+
+        Raises:
+            UnjudgeableError: the tolerance is so wide that too many of them could stand for each other.
+        """
+        if self._in_order or equality.tolerance is None:
+            return
+        for order in self._orders():
+            lines = self.lines(order)
+            for start, end in self._line_stretches():
+                equality.check_crowding(lines[start:end])
 
     def _orders(self) -> Iterator[tuple[int, ...]]:
         """Give the permutations to try, one of those that print the same: equal columns may swap unseen."""
@@ -146,6 +160,14 @@ class RowLines:
     def _same_in_order(self, padded: Sequence[str], order: Sequence[int], equality: Equality[str]) -> bool:
         lines = (line for texts in self._texts for line in _lines(texts, order))
         return all(equality.same(line, found) for line, found in zip(lines, padded, strict=True))
+
+    def _near(self, padded: Sequence[str], order: Sequence[int], equality: Equality[str]) -> bool:
+        lines = self.lines(order)
+        if self._in_order:
+            return equality.first_unequal(lines, padded) is None
+        return all(
+            equality.same_bag(lines[start:end], padded[start:end]) for start, end in self._line_stretches()
+        )
 
     def _same_bags(
         self, stretches: Sequence[Counter[Hashable]], order: Sequence[int], equality: Equality[str]

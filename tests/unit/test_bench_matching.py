@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_plsqlbench.bench import matching
-from pytest_plsqlbench.bench.matching import Equality, tie_groups
+from pytest_plsqlbench.bench.matching import Equality, Places, tie_groups
 from pytest_plsqlbench.bench.outcome import UnjudgeableError
+from pytest_plsqlbench.bench.pairing import Pairing, crowding
 from pytest_plsqlbench.bench.values import Row, row_key, split_row
 
 
@@ -28,6 +29,11 @@ def equality(tolerance: str | None = None) -> Equality[Row]:
         lambda row: split_row(row, "published"),
         None if tolerance is None else Decimal(tolerance),
     )
+
+
+def named(places: Places | None) -> Places:
+    assert places is not None
+    return places
 
 
 def brute_force(expected: Sequence[Row], actual: Sequence[Row], rule: Equality[Row]) -> bool:
@@ -53,8 +59,8 @@ def test_a_matching_that_the_nearest_neighbour_misses(
 ) -> None:
     rule = equality("1")
     assert brute_force(rows(*expected), rows(*actual), rule)
-    assert rule.bag_difference(rows(*expected), rows(*actual)) == (None, None)
-    assert rule.bag_difference(rows(*actual), rows(*expected)) == (None, None)
+    assert rule.bag_difference(rows(*expected), rows(*actual)) is None
+    assert rule.bag_difference(rows(*actual), rows(*expected)) is None
 
 
 _NUMBERS = st.integers(0, 6).map(lambda number: Decimal(number) / 2)
@@ -69,62 +75,26 @@ _ROWS = {
 def test_bags_with_tolerance_match_as_by_brute_force(bags: tuple[list[Row], list[Row]]) -> None:
     expected, actual = bags
     rule = equality("0.5")
-    assert (rule.bag_difference(expected, actual) == (None, None)) == brute_force(expected, actual, rule)
-
-
-def _largest(neighbours: list[list[int]]) -> int:
-    """Size of a largest matching, by the textbook's one path at a time."""
-    partner: dict[int, int] = {}
-
-    def find(left: int, seen: set[int]) -> bool:
-        for right in neighbours[left]:
-            if right not in seen:
-                seen.add(right)
-                if right not in partner or find(partner[right], seen):
-                    partner[right] = left
-                    return True
-        return False
-
-    return sum(find(left, set()) for left in range(len(neighbours)))
-
-
-@settings(deadline=None, max_examples=300)
-@given(
-    st.integers(1, 9).flatmap(
-        lambda size: st.lists(st.lists(st.integers(0, size - 1), max_size=4, unique=True), max_size=9).map(
-            lambda neighbours: (neighbours, size)
-        )
-    )
-)
-def test_a_matching_is_a_largest_one(graph: tuple[list[list[int]], int]) -> None:
-    neighbours, size = graph
-    lost, added = matching._match(neighbours, size)
-    assert len(neighbours) - len(lost) == size - len(added) == _largest(neighbours)
-
-
-def test_a_matching_with_dead_ends_and_long_paths() -> None:
-    chain = [[n, n + 1] for n in range(400)]
-    assert matching._match([*chain, [0]], 401) == ([], [])
-    assert matching._match([*reversed(chain), [0], [0]], 401)[0] != []
-    dead_ends = [[0, 1], [0], [1, 2], [2, 3], [2], [5, 3], [4, 5]]
-    assert len(matching._match(dead_ends, 6)[0]) == 1
+    assert (rule.bag_difference(expected, actual) is None) == brute_force(expected, actual, rule)
 
 
 @given(st.lists(st.sampled_from(rows((1,), ("1.0",), (2,), ("2.00",))), max_size=6), st.randoms())
 def test_bags_without_tolerance_ignore_order_only(expected: list[Row], random_: random.Random) -> None:
     actual = list(expected)
     random_.shuffle(actual)
-    assert equality().bag_difference(expected, actual) == (None, None)
+    assert equality().bag_difference(expected, actual) is None
     if expected:
-        assert equality().bag_difference(expected, actual[1:])[0] is not None
-        missing, extra = equality().bag_difference(expected, [*actual, actual[0]])
+        missing, extra = named(equality().bag_difference(expected, actual[1:]))
+        assert missing is not None
+        assert extra is None
+        missing, extra = named(equality().bag_difference(expected, [*actual, actual[0]]))
         assert missing is None
         assert extra is not None
 
 
 def test_equal_keys_meet_although_they_are_spelled_otherwise() -> None:
     expected = rows((1,), ("1.0",), ("1.00",), (2,))
-    assert equality().bag_difference(expected, rows(("1.000",), (2,), (1,), ("1.0",))) == (None, None)
+    assert equality().bag_difference(expected, rows(("1.000",), (2,), (1,), ("1.0",))) is None
     assert equality().bag_difference(expected, rows(("1.000",), (2,), (2,), ("1.0",))) == (0, 1)
 
 
@@ -162,12 +132,111 @@ def test_huge_numbers_with_tolerance() -> None:
     assert not equality("10").same((("numeric", "1"),), (("numeric", "1e-999999999"),))
 
 
-def test_a_tolerance_that_lets_everything_match_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "MAX_CANDIDATES", 50)
-    points = [(number, 0 if number else 5) for number in range(20)]
-    shifted = [(number, 5 if number == 19 else 0) for number in range(20)]
-    with pytest.raises(UnjudgeableError, match="tolerance 100 "):
-        equality("100").bag_difference(rows(*points, (1, 1)), rows(*shifted))
+def cross(size: int, spare: int = 0) -> list[Row]:
+    """Points around the corners of a square, all different; two opposite corners have more of them.
+
+    Along each axis the numbers are the same, whatever there is to spare.
+    """
+    return [
+        row
+        for corner, count in [((0, 0), size + spare), ((3, 3), size + spare), ((0, 3), size), ((3, 0), size)]
+        for row in rows(*[(corner[0] + n / 10_000, corner[1] + n / 10_000) for n in range(count)])
+    ]
+
+
+def zigzag(start: int) -> list[Row]:
+    """Points on two lines by turns: equal as bags wherever they start, though not in sorted order."""
+    return rows(*[(n / 1000, 3 * ((n + start) % 2)) for n in range(10)])
+
+
+def test_what_only_pairs_can_tell_is_told_by_pairs() -> None:
+    expected = [*cross(30, spare=1), *rows((0, 3.5), (3.5, 0))]
+    actual = [*cross(30, spare=2)]
+    assert len(expected) == len(actual)
+    missing, extra = named(equality("1").bag_difference(expected, actual))
+    assert not equality("1").same_bag(expected, actual)
+    assert missing is not None
+    assert extra is not None
+    assert expected[missing][0] != expected[missing][1]  # of the corners (0, 3) and (3, 0)
+    assert equality("1").bag_difference(expected, [*expected[1:], expected[0]]) is None
+
+
+def test_other_numbers_of_items_differ_whatever_pairs_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "MAX_PAIRS", 50)
+    monkeypatch.setattr(matching, "MAX_PAIRS_SHOWN", 60)
+    rule, near = equality("1"), rows(*[(n / 100, n / 100) for n in range(40)])
+    assert rule.bag_difference(near[:1], near) == (None, 1)
+    assert rule.bag_difference(near, near[:1]) == (1, None)
+    assert rule.bag_difference(near[:2], near) == (None, None)  # known to differ, too many pairs to say where
+    assert rule.bag_difference(near, near[:2]) == (None, None)
+    assert rule.bag_difference([*near[:2], *rows((7, 7, 7))], near) == (2, None)
+    assert not rule.same_bag(near[:2], near)
+    assert not rule.reordered(near[:2], near)
+
+
+def test_equal_expected_items_are_looked_at_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "MAX_PAIRS_SHOWN", 40)
+    rule, near = equality("1"), rows(*[(n / 100, n / 100) for n in range(40)])
+    assert rule.bag_difference(near[:1] * 30, near) == (None, 30)
+    assert rule.bag_difference([*rows((9, 9)), *near[:1] * 30], near) == (0, 30)
+    assert rule.bag_difference(near[:1] * 30, near[:20]) == (20, None)
+
+
+def test_one_axis_names_what_all_together_are_too_many_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "MAX_PAIRS_SHOWN", 10)
+    near = rows(*[(n / 100, n / 100) for n in range(40)])
+    assert equality("1").bag_difference(near, [*near[:-1], *rows((0, 5))]) == (39, 39)
+
+
+def test_a_tolerance_too_wide_is_refused_by_the_expected_items_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "MAX_PAIRS", 400)
+    points = rows(*[(number, number % 3) for number in range(20)])
+    equality("100").check_crowding(points)
+    points += rows((20, 5))
+    with pytest.raises(UnjudgeableError, match="tolerance 100 lets 441 pairs"):
+        equality("100").check_crowding(points)
+    for rule in equality("0.1"), equality():  # one axis that tells them apart is enough
+        rule.check_crowding(points)
+    equality("100").check_crowding(rows(*[(n,) for n in range(50)]))  # no pairs are needed on a line
+    equality("100").check_crowding(points[:1] * 50)  # nor many where all are equal
+    monkeypatch.setattr(matching, "MAX_PAIRS", 10)
+    with pytest.raises(UnjudgeableError):
+        equality("1").check_crowding(zigzag(0))
+    with pytest.raises(UnjudgeableError):
+        equality("1").bag_difference(zigzag(0), zigzag(1))
+
+
+def test_lists_are_named_as_reordered_only_where_that_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    points, others = zigzag(0), zigzag(1)
+    assert equality("1").reordered(points, others)
+    monkeypatch.setattr(matching, "MAX_PAIRS_SHOWN", 10)
+    assert not equality("1").reordered(points, others)
+    assert equality("1").bag_difference(points, others) is None  # a verdict is found out all the same
+    assert equality("1").same_bag(points, others)
+    assert equality().reordered(points, points[::-1])
+    assert not equality().reordered(points, others)
+    assert not equality().reordered(points, points[1:])
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.tuples(_NUMBERS, _NUMBERS), min_size=1, max_size=12),
+    st.randoms(use_true_random=False),
+)
+def test_no_actual_items_have_more_pairs_than_the_expected_ones_allow(
+    expected: list[tuple[Decimal, Decimal]], random_: random.Random
+) -> None:
+    """Every axis is shaken and shuffled for itself, so that each of them alone pairs off."""
+    axes = []
+    for axis in zip(*expected, strict=True):
+        moved = [number + random_.choice([-1, 0, 1]) * Decimal("0.5") for number in axis]
+        axes.append(random_.sample(moved, len(moved)))
+    pairing = Pairing(expected, list(zip(*axes, strict=True)), Decimal("0.5"))
+    if pairing.leftover is None:
+        assert not pairing.unequal
+        assert pairing.pairs() <= crowding(expected, Decimal("0.5"))
+    else:
+        assert pairing.leftover == ([], [])
 
 
 def test_tie_groups() -> None:
@@ -200,5 +269,5 @@ def test_large_bags_take_a_time_linear_in_their_size(tolerance: str | None) -> N
     small, large = _pair(500), _pair(8_000)
     base = min(_seconds(lambda: rule.bag_difference(*small)) for _ in range(5))
     assert _seconds(lambda: rule.bag_difference(*large)) < 80 * base
-    assert rule.bag_difference(*large) == (None, None)
-    assert rule.bag_difference(large[0], [*large[1][1:], large[1][1]]) != (None, None)
+    assert rule.bag_difference(*large) is None
+    assert rule.bag_difference(large[0], [*large[1][1:], large[1][1]]) is not None

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_plsqlbench.bench.difference import show_lines
-from pytest_plsqlbench.bench.matching import Equality
+from pytest_plsqlbench.bench.matching import Equality, kind_of_difference
+from pytest_plsqlbench.bench.observation import ResultSet
 from pytest_plsqlbench.bench.outcome import PASSED, Outcome, failed
 from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.printed import RowLines, is_empty, line_equality, printed
 from pytest_plsqlbench.bench.rules.expected import check_order_keys, single_result
 from pytest_plsqlbench.bench.rules.sides import Sides
+
+_KINDS = {"missing": "missing_line", "extra": "extra_line", "different": "different_line"}
+_ROW_KINDS = {"missing": "row_missing", "extra": "row_extra", "different": "different_line"}
 
 
 def lines_in_order(sides: Sides) -> Outcome:
@@ -27,7 +31,7 @@ def lines_in_order(sides: Sides) -> Outcome:
 def lines_in_any_order(sides: Sides) -> Outcome:
     """Judge printed lines as a bag: duplicates count, empty lines do not (each could be a trailing one)."""
     for number, *both in _pairs(sides):
-        wanted, found = ([line for line in lines if not is_empty(line, sides.reading)] for lines in both)
+        wanted, found = (_not_empty(lines, sides) for lines in both)
         outcome = _bag(sides, number, wanted, found)
         if not outcome.passed:
             return outcome
@@ -39,13 +43,8 @@ def rows_as_lines(sides: Sides) -> Outcome:
     result = single_result(sides)
     if result.truncated:
         return failed("permuted", "truncated", (None, None), "the expected rows are incomplete")
-    if result.rows:
-        check_order_keys(sides, result)
-    width = len(result.columns) - sides.rule.hidden_columns
-    if width < 1 and result.rows:
-        raise sides.fault("hides all columns of its rows")
+    rows, width = _row_lines(sides, result)
     found = printed(sides.printed(), sides.reading)
-    rows = RowLines(result.rows, width, sides.rule.order_keys, sides.reading)
     equality = _equality(sides)
     if rows.match(found, equality):
         return PASSED
@@ -54,8 +53,8 @@ def rows_as_lines(sides: Sides) -> Outcome:
     missing, extra = rows.difference(found, order, equality) or (None, None)
     left = None if missing is None else wanted[missing]
     right = None if extra is None or extra >= len(found) else found[extra]
-    kind = "row_missing" if right is None else "row_extra" if left is None else "different_line"
-    if kind == "different_line" and equality.bag_difference(wanted, found) == (None, None):
+    kind = _ROW_KINDS[kind_of_difference((left, right), len(wanted), len(found))]
+    if kind == "different_line" and equality.reordered(wanted, found):
         kind = "order"
     where = [] if len(wanted) == len(found) else [_counts(wanted, found)]
     if sides.rule.order_keys != () and extra is not None:
@@ -63,6 +62,39 @@ def rows_as_lines(sides: Sides) -> Outcome:
     if order != tuple(range(width)):
         where.append(f"columns in the order {', '.join(str(column + 1) for column in order)}")
     return failed("permuted", kind, show_lines(left, right), "; ".join(where) or "lines in any order")
+
+
+def check_crowded_lines(sides: Sides) -> None:
+    """Make sure that the expected lines of mode ``lines_bag`` can be told from any others.
+
+    Raises:
+        UnjudgeableError: the tolerance is too wide for them.
+    """
+    for _, wanted, _ in _pairs(sides):
+        _equality(sides).check_crowding(_not_empty(wanted, sides))
+
+
+def check_crowded_rows_as_lines(sides: Sides) -> None:
+    """Make sure that the expected rows of mode ``permuted`` can be told from any others.
+
+    Raises:
+        UnjudgeableError: the tolerance is too wide for them.
+    """
+    _row_lines(sides, single_result(sides))[0].check_crowding(_equality(sides))
+
+
+def _row_lines(sides: Sides, result: ResultSet) -> tuple[RowLines, int]:
+    """Give the lines of rows, and the number of columns that are printed."""
+    if result.rows:
+        check_order_keys(sides, result)
+    width = len(result.columns) - sides.rule.hidden_columns
+    if width < 1 and result.rows:
+        raise sides.fault("hides all columns of its rows")
+    return RowLines(result.rows, width, sides.rule.order_keys, sides.reading), width
+
+
+def _not_empty(lines: Sequence[str], sides: Sides) -> list[str]:
+    return [line for line in lines if not is_empty(line, sides.reading)]
 
 
 def _equality(sides: Sides) -> Equality[str]:
@@ -90,7 +122,7 @@ def _in_order_failure(
         kind = "missing_line"
     elif left is None or (len(found) > len(wanted) and equality.same(left, found[place + 1])):
         kind = "extra_line"
-    elif len(found) == len(wanted) and equality.bag_difference(wanted, found) == (None, None):
+    elif equality.reordered(wanted, found):
         kind = "order"
     where = f"line {place + 1}"
     if len(wanted) != len(found):
@@ -99,12 +131,13 @@ def _in_order_failure(
 
 
 def _bag(sides: Sides, number: int, wanted: Sequence[str], found: Sequence[str]) -> Outcome:
-    missing, extra = _equality(sides).bag_difference(wanted, found)
-    if missing is None and extra is None:
+    places = _equality(sides).bag_difference(wanted, found)
+    if places is None:
         return PASSED
+    missing, extra = places
     left = None if missing is None else wanted[missing]
     right = None if extra is None else found[extra]
-    kind = "missing_line" if right is None else "extra_line" if left is None else "different_line"
+    kind = _KINDS[kind_of_difference((left, right), len(wanted), len(found))]
     where = "lines in any order" if len(wanted) == len(found) else _counts(wanted, found)
     return failed(sides.rule.mode, kind, show_lines(left, right), sides.at(number, where), number)
 

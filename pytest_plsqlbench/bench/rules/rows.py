@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from pytest_plsqlbench.bench.difference import show_cells, show_row, show_rows
-from pytest_plsqlbench.bench.matching import Equality, tie_groups
+from pytest_plsqlbench.bench.matching import Equality, Places, kind_of_difference, tie_groups
 from pytest_plsqlbench.bench.observation import CallObservation, Cell, ResultSet
 from pytest_plsqlbench.bench.outcome import PASSED, Outcome, failed
 from pytest_plsqlbench.bench.plural import numbered
@@ -14,8 +14,7 @@ from pytest_plsqlbench.bench.rules.sides import Sides
 from pytest_plsqlbench.bench.task import Mode
 from pytest_plsqlbench.bench.values import Row, cell_key, row_key, split_cell, split_row, tie_key, untyped
 
-Places = tuple[int | None, int | None]
-"""Where the first difference is, in the expected and in the actual rows; None: nothing there."""
+_KINDS = {"missing": "row_missing", "extra": "row_extra", "different": "different_value"}
 
 
 def results_alike(sides: Sides) -> Outcome:
@@ -90,16 +89,49 @@ def rows_alike(
     places: Places | None
     if order_keys == ():
         places = equality.bag_difference(wanted, found)
-        places = None if places == (None, None) else places
     elif order_keys is None:
         place = equality.first_unequal(wanted, found)
         places = None if place is None else (place, place)
     else:
-        keys = [tuple([tie_key(row[column], sides.reading) for column in order_keys]) for row in wanted]
-        places = _first_beyond_ties(equality, keys, wanted, found)
+        places = _first_beyond_ties(equality, _tie_keys(sides, order_keys, wanted), wanted, found)
     if places is None:
         return PASSED
     return _failure(sides, places, wanted, found, mode, at, in_order=order_keys != ())
+
+
+def check_crowded_rows(sides: Sides) -> None:
+    """Make sure that the expected rows of modes ``bag`` and ``list`` can be told from any others.
+
+    Raises:
+        UnjudgeableError: the tolerance is too wide for them, or a sort key names no column.
+    """
+    for _, expected, _ in _pairs(sides):
+        for result in expected:
+            order_keys = _order_keys(sides)
+            if order_keys and result.rows:
+                check_order_keys(sides, result)
+            check_crowding(sides, order_keys, result.rows)
+
+
+def check_crowding(sides: Sides, order_keys: tuple[int, ...] | None, wanted: Sequence[Row]) -> None:
+    """Make sure that rows which ``rows_alike`` is to compare can be told from any others.
+
+    Raises:
+        UnjudgeableError: the tolerance is so wide that too many of them could stand for each other.
+    """
+    stretches = [(0, len(wanted))] if order_keys == () else []
+    if order_keys:
+        stretches = list(tie_groups(_tie_keys(sides, order_keys, wanted)))
+    for start, end in stretches:
+        _rows(sides).check_crowding(wanted[start:end])
+
+
+def _order_keys(sides: Sides) -> tuple[int, ...] | None:
+    return () if sides.rule.mode == "bag" else sides.rule.order_keys
+
+
+def _tie_keys(sides: Sides, order_keys: tuple[int, ...], rows: Sequence[Row]) -> list[Hashable]:
+    return [tuple([tie_key(row[column], sides.reading) for column in order_keys]) for row in rows]
 
 
 def _failure(
@@ -114,7 +146,7 @@ def _failure(
 ) -> Outcome:
     left = None if places[0] is None or places[0] >= len(wanted) else wanted[places[0]]
     right = None if places[1] is None or places[1] >= len(found) else found[places[1]]
-    kind = "row_missing" if right is None else "row_extra" if left is None else "different_value"
+    kind = _KINDS[kind_of_difference((left, right), len(wanted), len(found))]
     column = None if left is None or right is None else _cells(sides).first_unequal(left, right)
     where = "rows in any order"
     if in_order:
@@ -163,7 +195,7 @@ def _result_alike(sides: Sides, number: int, where: str, wanted: ResultSet, foun
     if len(wanted.columns) != len(found.columns):
         shown = numbered(len(wanted.columns), "column"), numbered(len(found.columns), "column")
         return failed(mode, "column_count", shown, sides.at(number, where.rstrip(", ")), number)
-    order_keys = () if mode == "bag" else sides.rule.order_keys
+    order_keys = _order_keys(sides)
     if order_keys and (wanted.rows or found.rows):
         check_order_keys(sides, wanted)
     return rows_alike(
@@ -176,14 +208,14 @@ def _first_beyond_ties(
 ) -> Places | None:
     for start, end in tie_groups(keys):
         ours, theirs = wanted[start:end], found[start:end]
-        if equality.first_unequal(ours, theirs) is None:
+        unequal = equality.first_unequal(ours, theirs)
+        places = None if unequal is None else equality.bag_difference(ours, theirs)
+        if unequal is None or places is None:
             continue
-        missing, extra = equality.bag_difference(ours, theirs)
-        if missing is not None or extra is not None:
-            return (
-                None if missing is None else start + missing,
-                None if extra is None else start + extra,
-            )
+        if places == (None, None):
+            return start + unequal, start + unequal
+        missing, extra = places
+        return None if missing is None else start + missing, None if extra is None else start + extra
     return None if len(wanted) == len(found) else (len(wanted), len(wanted))
 
 
@@ -197,7 +229,7 @@ def _kind_in_order(
         return "row_missing"
     if len(found) > len(wanted) and equality.same(wanted[place], found[place + 1]):
         return "row_extra"
-    if len(found) == len(wanted) and equality.bag_difference(wanted, found) == (None, None):
+    if equality.reordered(wanted, found):
         return "order"
     return kind
 

@@ -12,7 +12,7 @@ from pytest_plsqlbench.bench.observation import TableState
 from pytest_plsqlbench.bench.outcome import PASSED, Outcome, failed
 from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.rules.errors import same_code
-from pytest_plsqlbench.bench.rules.rows import rows_alike
+from pytest_plsqlbench.bench.rules.rows import check_crowding, rows_alike
 from pytest_plsqlbench.bench.rules.sides import Sides
 from pytest_plsqlbench.bench.task import Comparison
 
@@ -20,6 +20,16 @@ from pytest_plsqlbench.bench.task import Comparison
 def state_alike(sides: Sides) -> Outcome:
     """Judge whether all tables hold the reference's rows after the last call."""
     return _tables_alike(sides, sides.reference().state, sides.actual.state, "after the last call")
+
+
+def check_crowded_tables(sides: Sides) -> None:
+    """Make sure that the rows of the reference's tables can be told from any others.
+
+    Raises:
+        UnjudgeableError: the tolerance is too wide for them.
+    """
+    for table in sides.reference().state or ():
+        check_crowding(sides, (), table.rows)
 
 
 def strictly_alike(sides: Sides) -> Outcome:
