@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from pytest_plsqlbench.bench import matching
 from pytest_plsqlbench.bench.matching import Equality, Places, tie_groups
 from pytest_plsqlbench.bench.outcome import UnjudgeableError
-from pytest_plsqlbench.bench.pairing import Pairing, crowding
 from pytest_plsqlbench.bench.values import Row, row_key, split_row
 
 
@@ -216,27 +215,6 @@ def test_lists_are_named_as_reordered_only_where_that_is_found_out(monkeypatch: 
     assert equality().reordered(points, points[::-1])
     assert not equality().reordered(points, others)
     assert not equality().reordered(points, points[1:])
-
-
-@settings(deadline=None, max_examples=200)
-@given(
-    st.lists(st.tuples(_NUMBERS, _NUMBERS), min_size=1, max_size=12),
-    st.randoms(use_true_random=False),
-)
-def test_no_actual_items_have_more_pairs_than_the_expected_ones_allow(
-    expected: list[tuple[Decimal, Decimal]], random_: random.Random
-) -> None:
-    """Every axis is shaken and shuffled for itself, so that each of them alone pairs off."""
-    axes = []
-    for axis in zip(*expected, strict=True):
-        moved = [number + random_.choice([-1, 0, 1]) * Decimal("0.5") for number in axis]
-        axes.append(random_.sample(moved, len(moved)))
-    pairing = Pairing(expected, list(zip(*axes, strict=True)), Decimal("0.5"))
-    if pairing.leftover is None:
-        assert not pairing.unequal
-        assert pairing.pairs() <= crowding(expected, Decimal("0.5"))
-    else:
-        assert pairing.leftover == ([], [])
 
 
 def test_tie_groups() -> None:
