@@ -14,6 +14,7 @@ from pytest_plsqlbench.grading.answers import Answers, gold_answers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from pytest_plsqlbench.bench.shard import TurnKey
     from pytest_plsqlbench.bench.task import Dialect, Task, Turn
     from pytest_plsqlbench.datasets.dataset import Dataset
     from pytest_plsqlbench.datasets.predictions import PredictionSet
@@ -97,6 +98,16 @@ class Selection:
                     self.left_out[dialect] += len(task.turns)
                 elif not chosen and self._settings.dialects is not None:
                     self.unasked[dialect] += len(task.turns)
+
+    def find(self, dataset: Dataset, key: TurnKey) -> tuple[Task, Turn, Answers | None] | None:
+        """The turn that a key names, and its programs; None where the dataset has none of that name."""
+        for task in dataset.tasks:
+            if (task.subset, task.id, task.dialect) == (key.subset, key.task, key.dialect):
+                for turn in task.turns:
+                    for sample, answers in self._answers(task, turn):
+                        if (turn.index, sample) == (key.turn, key.sample):
+                            return task, turn, answers
+        return None
 
     def notes(self) -> Iterator[str]:
         """What became of predictions and turns that are not graded, one line each."""

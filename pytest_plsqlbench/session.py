@@ -32,6 +32,7 @@ from pytest_plsqlbench.options import read_settings
 from pytest_plsqlbench.prospect import check_foreseen, dialects_ahead
 from pytest_plsqlbench.reporting.earlier import EarlierResults
 from pytest_plsqlbench.reporting.quarantine import read_quarantine
+from pytest_plsqlbench.rollcall import CollectedTurn, RollCall, answer
 from pytest_plsqlbench.selection import Selection
 from pytest_plsqlbench.sharing import describe_part, encode_part
 from pytest_plsqlbench.statusline import follow
@@ -111,7 +112,12 @@ class BenchSession:
             config.pluginmanager.register(Interruption(self._hosts), "plsqlbench-interruption")
         if not self.is_worker and config.pluginmanager.hasplugin("xdist"):
             config.pluginmanager.register(
-                workers.Controller(self._handover, self._identify, self._on_collection, self._on_worker_end),
+                workers.Controller(
+                    self._handover,
+                    RollCall(self.selection, settings),
+                    self._on_collection,
+                    self._on_worker_end,
+                ),
                 "plsqlbench-controller",
             )
 
@@ -212,6 +218,14 @@ class BenchSession:
         if self.settings.shard is not None and self._usage_error is None:
             turns = self._divide(items, turns, Shard(*self.settings.shard))
         self.collected = len(turns)
+
+    @pytest.hookimpl(tryfirst=True)  # before xdist tells their ids
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Tell the controller which turn each item is."""
+        if self.is_worker:
+            items = session.items
+            ours = (CollectedTurn(str(i.path), i.key) if isinstance(i, TurnItem) else None for i in items)
+            answer(self.config, ours)
 
     def _divide(self, items: list[pytest.Item], turns: list[TurnItem], shard: Shard) -> list[TurnItem]:
         """Keep this shard's turns, and the items that are not ours; say which part of the run that is."""
@@ -319,31 +333,14 @@ class BenchSession:
             self._tell(line)
         self._closing.keep(report)
 
-    def _identify(self, nodeid: str, reason: str) -> TurnResult | None:
-        """The infrastructure error of a turn whose worker died; None for items that are not ours."""
-        from pytest_plsqlbench.grading.run import lost_turn  # noqa: PLC0415
-
-        file, _, name = nodeid.partition("::")
-        path = self.config.rootpath / file
-        if not self._holds_tasks(path):
-            return None
-        for task, turn, sample, answers in self.selection.turns(self._load(path)):
-            if self.selection.name(task, turn, sample) == name:
-                lost = lost_turn(task, turn, answers, self.settings.compare, reason)
-                return msgspec.structs.replace(lost, sample=sample)
-        return None
-
     # -- end ---------------------------------------------------------------------------------------------
 
-    def _on_collection(self, ids: Sequence[str]) -> None:
-        files = Counter(nodeid.partition("::")[0] for nodeid in ids)
-        turns = (n for file, n in files.items() if self._holds_tasks(self.config.rootpath / file))
-        self.collected = max(self.collected, sum(turns))
+    def _on_collection(self, collected: int) -> None:
+        self.collected = collected
 
     def _on_worker_end(self, output: dict[str, Any]) -> None:
         self._worker_error = self._worker_error or output.get(workers.USAGE_ERROR)
         self.left_out |= Counter(output.get(workers.LEFT_OUT, {}))
-        self.collected = max(self.collected, output.get(workers.COLLECTED, 0))
         self._notes.update(dict.fromkeys(output.get(workers.NOTES, ())))
         self._databases |= output.get(workers.DATABASES, {})
         self._part = self._part or output.get(workers.PART)
@@ -362,7 +359,6 @@ class BenchSession:
             output: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]
             output[workers.USAGE_ERROR] = self._usage_error
             output[workers.LEFT_OUT] = dict(self.selection.left_out)
-            output[workers.COLLECTED] = self.collected
             output[workers.NOTES] = self._all_notes()
             output[workers.DATABASES] = self._databases
             output[workers.PART] = self._part  # of a part without turns, which has no report either

@@ -6,6 +6,7 @@ Registered only where xdist is at work; see https://pytest-xdist.readthedocs.io 
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import re
 import signal
@@ -16,7 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from xdist.scheduler import LoadScheduling
+from xdist.scheduler import (
+    LoadFileScheduling,
+    LoadGroupScheduling,
+    LoadScheduling,
+    LoadScopeScheduling,
+)
 
 from pytest_plsqlbench.bench.dialect import DIALECTS, Dialect
 from pytest_plsqlbench.bench.redaction import learn_from
@@ -26,14 +32,12 @@ from pytest_plsqlbench.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from pytest_plsqlbench.bench.result import TurnResult
+    from pytest_plsqlbench.rollcall import RollCall
 
 INPUT = "plsqlbench"
 """Key of ``workerinput`` under which a worker finds its ``Handover``."""
 USAGE_ERROR = "plsqlbench_usage_error"
 """Key of ``workeroutput``: the one-line fault of the user's that a worker met while collecting."""
-COLLECTED = "plsqlbench_collected"
-"""Key of ``workeroutput``: how many turns the worker collected."""
 NOTES = "plsqlbench_notes"
 """Key of ``workeroutput``: what a user should know about what the worker read, one line each."""
 PART = "plsqlbench_part"
@@ -114,6 +118,50 @@ class WholeConversations(LoadScheduling):  # type: ignore[misc] # xdist is not t
         super()._send_tests(node, num)
 
 
+class _ByScope(LoadScopeScheduling):  # type: ignore[misc] # xdist is not typed
+    """The schedules that give out whole groups of tests, without their waiting for ever after a crash.
+
+    What a dead worker had is given out again as it is: a group that is done, with which its new worker has
+    nothing to do, or a single test, which a worker does not begin before it knows the next or that it is the
+    last. Neither worker would be heard of again.
+    """
+
+    def remove_node(self, node: Any) -> str | None:
+        workload = self.assigned_work.get(node, {})
+        for scope in [scope for scope, tests in workload.items() if all(tests.values())]:
+            del workload[scope]
+        crashed: str | None = super().remove_node(node)
+        self._go_on()
+        return crashed
+
+    def schedule(self) -> None:
+        begun = self.collection is not None
+        super().schedule()
+        if begun:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Give the next group to those that have too little, or tell them that there is none."""
+        for node in self.nodes:
+            self._reschedule(node)
+
+
+class _ByFile(_ByScope, LoadFileScheduling):  # type: ignore[misc]
+    pass
+
+
+class _ByGroup(_ByScope, LoadGroupScheduling):  # type: ignore[misc]
+    pass
+
+
+_SCHEDULES = {
+    "load": WholeConversations,
+    "loadscope": _ByScope,
+    "loadfile": _ByFile,
+    "loadgroup": _ByGroup,
+}
+
+
 class Worker:
     """Hooks of a worker: it ends with its controller, and without a word where that is gone."""
 
@@ -164,15 +212,17 @@ class Controller:
     def __init__(
         self,
         handover: Callable[[], Handover],
-        identify: Callable[[str, str], TurnResult | None],
-        on_collection: Callable[[Sequence[str]], None],
+        rollcall: RollCall,
+        on_collection: Callable[[int], None],
         on_worker_end: Callable[[dict[str, Any]], None],
     ) -> None:
         self._handover = handover
-        self._identify = identify
+        self._rollcall = rollcall
         self._on_collection = on_collection
         self._on_worker_end = on_worker_end
         self._crashed: set[str] = set()
+        self._awaited: dict[str, pytest.TestReport] = {}
+        """Turns whose worker died and that are to be played once more, with what xdist reported of them."""
         self._processes: list[subprocess.Popen[bytes]] = []
 
     @pytest.hookimpl(optionalhook=True)
@@ -180,6 +230,7 @@ class Controller:
         """Hand over settings and server addresses."""
         node.workerinput[INPUT] = encode_handover(self._handover())
         node.workerinput[CONTROLLER] = os.getpid()
+        self._rollcall.call(node)
         if (process := _process_of(node)) is not None:
             self._processes.append(process)
 
@@ -191,9 +242,10 @@ class Controller:
                 process.terminate()
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
         """Learn what is to be done now: a worker that does not end in good order cannot tell."""
-        self._on_collection(ids)
+        self._rollcall.take(node, ids)
+        self._on_collection(self._rollcall.collected)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
@@ -202,20 +254,54 @@ class Controller:
         self._on_worker_end(getattr(node, "workeroutput", {}))
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> LoadScheduling | None:
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
         """Keep conversations whole under the default schedule; other schedules are as the user asked."""
-        return WholeConversations(config, log) if config.getvalue("dist") == "load" else None
+        schedule = _SCHEDULES.get(config.getvalue("dist"))
+        return None if schedule is None else schedule(config, log)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: Any, sched: Any) -> None:
         """A turn whose worker died is graded once more; the second time it is an infrastructure error."""
-        result = self._identify(crashitem, str(report.longrepr))
-        if result is None:
+        if crashitem not in self._rollcall:
             return
-        if crashitem not in self._crashed:
+        self._awaited.pop(crashitem, None)
+        if crashitem not in self._crashed and _put_back(crashitem, sched):
             self._crashed.add(crashitem)
+            self._awaited[crashitem] = copy.copy(report)
             report.outcome = "rerun"
-            sched.mark_test_pending(crashitem)
-            return
-        report.when = "setup"
-        report.plsqlbench_result = msgspec.json.encode(result).decode()
+        else:
+            self._lose(report)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """See a turn end that is played once more."""
+        ended = report.when == "call" or report.outcome in {"failed", "skipped"}
+        if ended and str(report.outcome) != "rerun":
+            self._awaited.pop(report.nodeid, None)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Where no worker was left to play a turn once more, it does not go without a word."""
+        done = yield
+        for report in list(self._awaited.values()):
+            report.longrepr = f"{report.longrepr}, and no worker was left to run it once more"
+            self._lose(report)
+            session.config.hook.pytest_runtest_logreport(report=report)
+        return done
+
+    def _lose(self, report: Any) -> None:
+        """Make what xdist says of a turn whose worker died an infrastructure error, if it can be told."""
+        result = self._rollcall.lost(report.nodeid, str(report.longrepr))
+        if result is not None:
+            report.when = "setup"
+            report.plsqlbench_result = msgspec.json.encode(result).decode()
+
+
+def _put_back(item: str, sched: Any) -> bool:
+    """Have a test whose worker died run once more; whether it will be."""
+    if isinstance(sched, LoadScopeScheduling):
+        return True  # it has done so with all that the worker had to do
+    try:
+        sched.mark_test_pending(item)
+    except NotImplementedError:  # each worker runs its own tests, or a schedule of the user's
+        return False
+    return True

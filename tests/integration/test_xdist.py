@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from bench_suite import Suite
+from click.testing import CliRunner
 
+from pytest_plsqlbench.cli.gate import command as gate
 from pytest_plsqlbench.workers import conversation_of
 
 VARYING = ("elapsed_ms", "work")
@@ -105,24 +107,109 @@ CRASH = """
 """
 
 
-def test_a_turn_whose_worker_dies_is_graded_once_more(bigger_suite: Suite) -> None:
-    bigger_suite.pytester.makeconftest(CRASH.replace("ALWAYS", "False"))
-    option = bigger_suite.predict(*predictions(bigger_suite))
-    result = bigger_suite.run(option, "-n", "2")
+OUTSIDE = "--rootdir=elsewhere"
+"""Has pytest shorten the ids of the suite's items to file and turn: no path leads from them to the tasks."""
+
+
+@pytest.fixture
+def elsewhere(bigger_suite: Suite) -> Suite:
+    (bigger_suite.folder / "elsewhere").mkdir()
+    return bigger_suite
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        (),
+        (OUTSIDE,),
+        (OUTSIDE, "--dist", "worksteal"),
+        ("--dist", "loadgroup"),
+        (OUTSIDE, "--dist", "loadfile"),
+    ],
+    ids=" ".join,
+)
+def test_a_turn_whose_worker_dies_is_graded_once_more(elsewhere: Suite, how: tuple[str, ...]) -> None:
+    elsewhere.pytester.makeconftest(CRASH.replace("ALWAYS", "False"))
+    option = elsewhere.predict(*predictions(elsewhere))
+    result = elsewhere.run(option, "-n", "2", *how)
     assert result.parseoutcomes()["passed"] == 18
-    assert len(bigger_suite.results()) == 20
-    assert {r["status"] for r in bigger_suite.results()} == {"graded"}
+    assert len(elsewhere.results()) == 20
+    assert {r["status"] for r in elsewhere.results()} == {"graded"}
+    assert elsewhere.summary()["complete"] is True
 
 
-def test_a_turn_that_kills_its_worker_twice_is_an_infrastructure_error(bigger_suite: Suite) -> None:
-    bigger_suite.pytester.makeconftest(CRASH.replace("ALWAYS", "True"))
-    option = bigger_suite.predict(*predictions(bigger_suite))
-    result = bigger_suite.run(option, "-n", "2")
+@pytest.mark.parametrize("how", [(), (OUTSIDE,)], ids=" ".join)
+def test_a_turn_that_kills_its_worker_twice_is_an_infrastructure_error(
+    elsewhere: Suite, how: tuple[str, ...]
+) -> None:
+    elsewhere.pytester.makeconftest(CRASH.replace("ALWAYS", "True"))
+    option = elsewhere.predict(*predictions(elsewhere))
+    result = elsewhere.run(option, "-n", "2", *how)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    results = bigger_suite.results()
+    results = elsewhere.results()
     assert len(results) == 20
     assert [r["turn_id"] for r in results if r["status"] == "infrastructure_error"] == ["steps-1_q02"]
-    assert bigger_suite.summary()["statuses"] == {"graded": 19, "infrastructure_error": 1}
+    assert elsewhere.summary()["statuses"] == {"graded": 19, "infrastructure_error": 1}
+
+
+DIE_AT_SECOND = """
+    import os
+
+    begun = []
+
+    def pytest_runtest_call(item) -> None:
+        begun.append(item)
+        if len(begun) == 2 and "PYTEST_XDIST_WORKER" in os.environ:
+            os._exit(1)
+"""
+
+
+@pytest.mark.parametrize("gates", [(), ("--plsql-gate=coverage >= 0.99",)], ids=["alone", "gated"])
+@pytest.mark.parametrize("how", [(), (OUTSIDE,)], ids=" ".join)
+def test_a_run_that_loses_its_workers_is_incomplete(
+    elsewhere: Suite, how: tuple[str, ...], gates: tuple[str, ...]
+) -> None:
+    elsewhere.pytester.makeconftest(DIE_AT_SECOND)
+    option = elsewhere.predict(*predictions(elsewhere))
+    result = elsewhere.run(option, "-n", "2", "--max-worker-restart=0", *gates, *how)
+    assert result.ret == (6 if gates else pytest.ExitCode.TESTS_FAILED)
+    result.assert_outcomes(passed=1, failed=1, errors=2)
+    summary = elsewhere.summary()
+    assert (summary["complete"], summary["turns_collected"]) == (False, 20)
+    assert summary["statuses"] == {"graded": 2, "infrastructure_error": 2}
+    lost = [r["reason"] for r in elsewhere.results() if r["status"] == "infrastructure_error"]
+    assert all("crashed while running" in reason and "no worker was left" in reason for reason in lost)
+
+
+INTERRUPT = """
+    import os
+    import signal
+
+    import pytest
+
+    seen = []
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(report) -> None:
+        if report.when == "call":
+            seen.append(report)
+            if len(seen) == 2 and "PYTEST_XDIST_WORKER" not in os.environ:
+                os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+@pytest.mark.parametrize("how", [(), (OUTSIDE,)], ids=" ".join)
+def test_a_run_that_is_interrupted_is_incomplete(elsewhere: Suite, how: tuple[str, ...]) -> None:
+    elsewhere.pytester.makeconftest(INTERRUPT)
+    option = elsewhere.predict(*predictions(elsewhere))
+    result = elsewhere.run(option, "-n", "2", "--plsql-gate=solved@1 >= 0", *how)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*incomplete*2 of 20 turns*"])
+    summary = elsewhere.summary()
+    assert (summary["complete"], summary["turns_collected"]) == (False, 20)
+    assert [entry["verdict"] for entry in summary["gates"]] == ["not_enough_evidence"]
+    saved = CliRunner().invoke(gate, [str(elsewhere.folder / "reports"), "--gate", "solved@1 >= 0"])
+    assert saved.exit_code == 6, saved.output
 
 
 def test_the_plugin_works_where_xdist_is_switched_off(suite: Suite) -> None:
