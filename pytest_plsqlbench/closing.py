@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,19 @@ from pytest_plsqlbench import workers
 from pytest_plsqlbench.bench.plural import grouped, numbered
 from pytest_plsqlbench.bench.result import TurnResult
 from pytest_plsqlbench.bench.task import UserError
+from pytest_plsqlbench.bench.visible import visible
 from pytest_plsqlbench.ci import tell_ci
 from pytest_plsqlbench.gating import Gating, gated_exit
 from pytest_plsqlbench.items import RESULT_ATTRIBUTE, REUSED_ATTRIBUTE, TEXT_ATTRIBUTE
-from pytest_plsqlbench.reporting.quarantine import QUARANTINE_FILE, write_quarantine
+from pytest_plsqlbench.reporting.lock import FolderLock
+from pytest_plsqlbench.reporting.quarantine import (
+    QUARANTINE_FILE,
+    QUARANTINED,
+    QuarantineList,
+    joined,
+    read_former,
+    write_quarantine,
+)
 from pytest_plsqlbench.reporting.repeats import repeat_lines
 from pytest_plsqlbench.reporting.store import ResultStore
 from pytest_plsqlbench.reporting.texts import TEXTS_FILE, TextStore
@@ -28,6 +38,7 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.bench.gates.assessment import Assessment
     from pytest_plsqlbench.bench.summary import Summary
     from pytest_plsqlbench.reporting.earlier import EarlierResults
+    from pytest_plsqlbench.reporting.quarantine import Entry
     from pytest_plsqlbench.settings import Settings
 
 
@@ -43,11 +54,13 @@ class Closing:
             earlier: what earlier runs have found in the report folder.
         """
         self._config = config
+        self._settings = settings
         self._earlier = earlier
         self._begun = False
         self._reused = 0
-        self._quarantined: int | None = None
-        self._settings = settings
+        self._former = QuarantineList()
+        self._listed: Sequence[Entry] | None = None
+        self._lock = FolderLock(settings.report, self.folder)
         self._store = ResultStore(settings.report / "results.jsonl")
         self._texts = TextStore(settings.report / TEXTS_FILE)
         self._run_file = RunFile(settings.report)
@@ -56,8 +69,25 @@ class Closing:
         self._assessment: Assessment | None = None
         self._trouble = ""
         self._told = False
+        """Whether an error has said what became of results."""
         self._empty_part: str | None = None
         self._nothing = False
+
+    def claim(self) -> None:
+        """Have the report folder to this run alone, where it is there, and learn what a self-check adds to.
+
+        Raises:
+            UserError: another run writes there, or the list there cannot be read; nothing was touched.
+        """
+        self._config.add_cleanup(self._lock.release)
+        self._lock.take()
+        if self._lists:
+            self._former = read_former(self._settings.report)
+
+    @property
+    def _lists(self) -> bool:
+        """Whether the run is one that finds out which turns vary."""
+        return self._settings.gold and self._settings.repeat > 1
 
     def keep(self, report: pytest.TestReport) -> None:
         """Keep the result that a report carries.
@@ -87,13 +117,16 @@ class Closing:
 
     @property
     def folder(self) -> str:
-        """The report folder, as the user would write it."""
-        return shown_path(self._config, self._settings.report)
+        """The report folder, as the user would write it, on one line."""
+        return visible(shown_path(self._config, self._settings.report), keep="")
 
     def _begin(self) -> None:
         """What earlier runs have found is kept safe before anything in the folder is begun anew."""
         if self._begun:
             return
+        with contextlib.suppress(OSError):  # who writes the first file says why
+            self._settings.report.mkdir(parents=True, exist_ok=True)
+        self._lock.take()
         self._begun = True
         if self._settings.resume:
             self._earlier.secure()
@@ -122,6 +155,8 @@ class Closing:
             gating: what the run is held against.
             collected: how many turns the run set out to grade.
         """
+        if self._told and not self._begun:  # another run was quicker: the folder is its own
+            return
         try:
             self._complete(session, gating, collected)
         except UserError as error:
@@ -130,7 +165,7 @@ class Closing:
     def _rescued(self) -> str:
         from pytest_plsqlbench.reporting.rescue import rescue  # noqa: PLC0415 (only where needed)
 
-        return rescue(self._store.results.values(), self._store.path)
+        return rescue(self._store.results.values(), is_written=self._store.is_written)
 
     def _in_trouble(self, session: pytest.Session, error: UserError) -> None:
         """The report folder cannot be written: the first reason counts."""
@@ -150,8 +185,10 @@ class Closing:
         self._texts.finish()
         if self._settings.resume:
             self._earlier.settle(results)
-        if self._settings.gold and self._settings.repeat > 1:
-            self._quarantined = write_quarantine(self._settings.report, results)
+        if self._lists:
+            earlier = self._earlier.results.values() if self._settings.resume else ()
+            self._listed = joined(results, former=self._former.entries, earlier=earlier)
+            write_quarantine(self._settings.report, self._listed)
         self._summary = write_summary(
             self._settings.report, results, collected=collected, assessment=self._assessment
         )
@@ -202,8 +239,8 @@ class Closing:
         if self._store.taken_away and not self._trouble and not self._told:
             count = grouped(len(self._store.results), "result")
             reporter.write_line(
-                f"WARNING: {self.folder} was removed or moved while the run went on; it was made again with"
-                f" all {count} of the run",
+                f"WARNING: {self.folder} was removed, moved or used by another run while this one went on; it"
+                f" was made again with all {count} of this run",
                 yellow=True,
             )
         if self._empty_part is not None:
@@ -222,7 +259,7 @@ class Closing:
 
     def _files(self) -> str:
         """Which files there are, and why one is missing."""
-        results = shown_path(self._config, self._store.path)
+        results = visible(shown_path(self._config, self._store.path), keep="")
         if self._page_fault is None:
             return f"{results}, summary.json and report.html beside it"
         return f"{results}, summary.json beside it; {self._page_fault}"
@@ -249,8 +286,12 @@ class Closing:
             reporter.write_line(line)
         for line in repeat_lines(results, self._settings.repeat):
             reporter.write_line(line)
-        if self._quarantined is not None:
-            turns = numbered(self._quarantined, "turn")
+        if self._settings.quarantine is not None:
+            turns = numbered(sum(QUARANTINED in result.flags for result in results), "turn")
+            name = visible(self._settings.quarantine.name, keep="")
+            reporter.write_line(f"quarantine: {turns} of this run not graded, as {name} says")
+        if self._listed is not None:
+            turns = numbered(len(self._listed), "turn")
             reporter.write_line(f"quarantine: {turns}, {self.folder}/{QUARANTINE_FILE}")
         if self._settings.resume:
             count = len(self._store.results)

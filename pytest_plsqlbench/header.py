@@ -51,8 +51,8 @@ def header_lines(
     if settings.repeat > 1:
         lines.append(f"each turn is played {settings.repeat} times")
     if settings.quarantine is not None:
-        turns = f"{numbered(quarantined, 'turn')} of {settings.quarantine.name}"
-        lines.append(f"quarantine: {turns} {noun(quarantined, 'is', 'are')} not graded")
+        turns = f"{numbered(quarantined, 'turn')}, which {noun(quarantined, 'is', 'are')} not graded"
+        lines.append(f"quarantine: {settings.quarantine.name} names {turns}")
     if settings.resume:
         lines.append(f"resumed: {resumed}")
     return [presentable(f"plsqlbench: {line}", keep="") for line in lines]

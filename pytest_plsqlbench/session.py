@@ -31,7 +31,7 @@ from pytest_plsqlbench.news import news_of, send_news
 from pytest_plsqlbench.options import read_settings
 from pytest_plsqlbench.prospect import check_foreseen, dialects_ahead
 from pytest_plsqlbench.reporting.earlier import EarlierResults
-from pytest_plsqlbench.reporting.quarantine import read_quarantine
+from pytest_plsqlbench.reporting.quarantine import QuarantineList, read_quarantine
 from pytest_plsqlbench.rollcall import CollectedTurn, RollCall, answer
 from pytest_plsqlbench.selection import Selection
 from pytest_plsqlbench.sharing import describe_part, encode_part
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.bench.task import Task
     from pytest_plsqlbench.grading.answers import Answers
     from pytest_plsqlbench.grading.run import Run
-    from pytest_plsqlbench.reporting.quarantine import Place
     from pytest_plsqlbench.servers.address import ServerAddress
     from pytest_plsqlbench.settings import Settings
 
@@ -94,12 +93,14 @@ class BenchSession:
         self._databases: dict[str, str] = {}
         self._run: Run | None = None
         self._found = 0
-        self._quarantine: dict[Place, str] = {}
+        self._quarantine = QuarantineList()
         try:
             self._gating = Gating(settings)
             self.selection = Selection.of(settings)
             if settings.quarantine is not None:
                 self._quarantine = read_quarantine(settings.quarantine)
+            if not self.is_worker and not config.option.collectonly:
+                self._closing.claim()
             if settings.resume and not self.is_worker:
                 self._found = len(self._earlier.results)
         except UserError as error:
@@ -209,6 +210,7 @@ class BenchSession:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
         """Hold predictions against tasks before -k and the like take items away; divide what they leave."""
         self._check(items, lambda turns: self.selection.check(turn.task for turn in turns))
+        self._check(items, lambda turns: self._quarantine.check(turn.task for turn in turns))
         yield
         self._check(items, self._gating.check_turns)
         self._check(
@@ -272,7 +274,7 @@ class BenchSession:
                 self._no_oracle,
                 self.settings.limits,
                 repeat=self.settings.repeat,
-                quarantine=self._quarantine,
+                quarantine=self._quarantine.reasons,
             )
         self._run.notify = partial(send_news, item)
         try:

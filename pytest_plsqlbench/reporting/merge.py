@@ -12,7 +12,7 @@ from pytest_plsqlbench.bench.plural import numbered
 from pytest_plsqlbench.bench.run import RunPart, turns_digest
 from pytest_plsqlbench.bench.shard import Shard, TurnKey, key_of
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.reporting.quarantine import write_quarantine
+from pytest_plsqlbench.reporting.quarantine import entries, write_quarantine
 from pytest_plsqlbench.reporting.runfile import RESULTS_FILE, RUN_FILE, read_run, start_part
 from pytest_plsqlbench.reporting.store import encode_results, read_results, result_key, write_atomically
 from pytest_plsqlbench.reporting.summary import write_summary
@@ -206,7 +206,7 @@ def merge(folders: Sequence[Path], out: Path) -> Joined:
     if texts:
         write_atomically(out / TEXTS_FILE, encode_texts(texts))
     if joined.run.predictions_sha256 is None and joined.run.settings.get("repeat"):  # a self-check
-        write_quarantine(out, results)
+        write_quarantine(out, entries(results))
     return Joined(joined, results, write_summary(out, results, collected=joined.run.turns))
 
 

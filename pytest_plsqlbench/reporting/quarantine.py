@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,13 +10,14 @@ import msgspec
 from pytest_plsqlbench.bench.plural import noun, numbered
 from pytest_plsqlbench.bench.result import SCHEMA_VERSION
 from pytest_plsqlbench.bench.task import Dialect, Source, UserError
-from pytest_plsqlbench.reporting.store import result_key, write_atomically
+from pytest_plsqlbench.bench.visible import shorten
+from pytest_plsqlbench.reporting.store import natural, write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_plsqlbench.bench.result import TurnResult
+    from pytest_plsqlbench.bench.task import Task
 
 QUARANTINE_FILE = "quarantine.jsonl"
 QUARANTINED = "quarantined"
@@ -41,8 +43,81 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return self.subset, self.task, self.dialect, self.turn
 
 
-def read_quarantine(path: Path) -> dict[Place, str]:
-    """Reasons by turn; of two lines for the same turn the later one counts, so that lists can be joined.
+class QuarantineList:
+    """The turns of a list, and where they stand in it.
+
+    Of two lines for the same turn the later one counts, so that lists can be joined.
+    """
+
+    def __init__(self, lines: Iterable[tuple[Entry, Source]] = ()) -> None:
+        self.entries: dict[Place, Entry] = {}
+        self._sources: dict[Place, Source] = {}
+        for entry, source in lines:
+            self.entries[entry.place] = entry
+            self._sources[entry.place] = source
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @property
+    def reasons(self) -> dict[Place, str]:
+        """Why turns are not to be graded."""
+        return {place: entry.reason for place, entry in self.entries.items()}
+
+    def check(self, tasks: Iterable[Task]) -> None:
+        """Hold every entry against the tasks of a run, as predictions are.
+
+        An entry for none of them must be for another task of the same suites, which this run has not
+        selected. Anything else is a fault: the turn that was meant would be graded. A run that has no tasks
+        at all grades none.
+
+        Args:
+            tasks: that the run read.
+
+        Raises:
+            UserError: an entry is for no turn (file:line).
+        """
+        tasks = tuple(tasks)
+        left = self.entries.keys() - _places(tasks)
+        if not left or not tasks:
+            return
+        from pytest_plsqlbench.datasets.readers import suite_tasks  # noqa: PLC0415 (only where some are left over)
+
+        whole = suite_tasks(dict.fromkeys(Path(task.source.path) for task in tasks))
+        strangers = sorted(self._sources[place] for place in left - _places(whole))
+        if not strangers:
+            return
+        entry = next(entry for entry in self.entries.values() if self._sources[entry.place] == strangers[0])
+        more = f" (and {len(strangers) - 1} more such lines)" if len(strangers) > 1 else ""
+        raise UserError(f"{_why_none(entry, (*tasks, *whole))}: mend or remove the line{more}", strangers[0])
+
+
+def _places(tasks: Iterable[Task]) -> set[Place]:
+    return {(task.subset, task.id, task.dialect, turn.index) for task in tasks for turn in task.turns}
+
+
+def _why_none(entry: Entry, tasks: Iterable[Task]) -> str:
+    """Why an entry is for none of the tasks."""
+    named = [task for task in tasks if task.id == entry.task]
+    if not named:
+        import difflib  # noqa: PLC0415 (only where it is needed)
+
+        close = difflib.get_close_matches(entry.task, {task.id: None for task in tasks}, n=3, cutoff=0.75)
+        choice = f"; did you mean {' or '.join(repr(word) for word in close)}?" if close else ""
+        return f"there is no task {shorten(entry.task, 80)!r}{choice}"
+    here = [task for task in named if task.subset == entry.subset]
+    if not here:
+        return f"task {entry.task!r} is of subset {named[0].subset!r}, not {shorten(entry.subset, 80)!r}"
+    task = next((task for task in here if task.dialect == entry.dialect), None)
+    if task is None:
+        return f"task {entry.task!r} has no {entry.dialect} variant"
+    count = len(task.turns)
+    turns = f"its turns are 1 to {count}" if count > 1 else "it has one turn"
+    return f"{entry.task!r} has no turn {entry.turn}: {turns}"
+
+
+def read_quarantine(path: Path) -> QuarantineList:
+    """Read a list.
 
     Raises:
         UserError: the file cannot be read, or a line is no entry (file:line).
@@ -51,28 +126,46 @@ def read_quarantine(path: Path) -> dict[Place, str]:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
-    found: dict[Place, str] = {}
+    return QuarantineList(_decoded(lines, path))
+
+
+def _decoded(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Entry, Source]]:
     decoder = msgspec.json.Decoder(Entry)
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
+        source = Source(str(path), number)
         try:
             entry = decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UserError(f"not a line of a quarantine list: {error}", Source(str(path), number)) from None
+            raise UserError(f"not a line of a quarantine list: {error}", source) from None
         if entry.schema_version != SCHEMA_VERSION:
             raise UserError(
                 f"schema_version {entry.schema_version} is not {SCHEMA_VERSION}, which this version reads",
-                Source(str(path), number),
+                source,
             )
-        found[entry.place] = entry.reason
-    return found
+        yield entry, source
+
+
+def read_former(folder: Path) -> QuarantineList:
+    """The list that earlier self-checks have left in a report folder; an empty one where there is none.
+
+    Raises:
+        UserError: it cannot be read, or a line is no entry (file:line).
+    """
+    path = folder / QUARANTINE_FILE
+    if not path.exists():
+        return QuarantineList()
+    try:
+        return read_quarantine(path)
+    except UserError as error:
+        raise UserError(f"{error}; nothing was changed: mend or move the file") from None
 
 
 def entries(results: Iterable[TurnResult]) -> list[Entry]:
     """The turns of a self-check (``gold``) whose references are not deterministic, and why, in order."""
     found = []
-    for result in sorted(results, key=result_key):
+    for result in results:
         reason = _reason(result)
         if reason is not None:
             found.append(
@@ -84,19 +177,50 @@ def entries(results: Iterable[TurnResult]) -> list[Entry]:
                     reason=reason,
                 )
             )
-    return found
+    return sorted(found, key=_order)
 
 
-def write_quarantine(folder: Path, results: Iterable[TurnResult]) -> int:
-    """Write ``quarantine.jsonl``, also where nothing is on it; how many turns are.
+def joined(
+    results: Sequence[TurnResult],
+    *,
+    former: Mapping[Place, Entry] | None = None,
+    earlier: Iterable[TurnResult] = (),
+) -> list[Entry]:
+    """The list of a report folder after a self-check, in order.
+
+    What was on it stays, apart from turns that this run has found to be steady: a run that was broken off, or
+    was about some of the tasks, says nothing about the others.
+
+    Args:
+        results: of the run.
+        former: the list before it.
+        earlier: results of earlier runs that the folder holds; those of self-checks count.
+    """
+    found = {entry.place: entry for entry in entries(results)}
+    graded = {
+        (result.subset, result.task, result.dialect, result.turn)
+        for result in results
+        if result.status == "graded"
+    }
+    known = {entry.place: entry for entry in entries(r for r in earlier if r.model == "gold")}
+    known |= former or {}
+    kept = {place: entry for place, entry in known.items() if place not in graded}
+    return sorted((kept | found).values(), key=_order)
+
+
+def write_quarantine(folder: Path, listed: Iterable[Entry]) -> None:
+    """Write ``quarantine.jsonl``, also where nothing is on it.
 
     Raises:
         UserError: the file cannot be written.
     """
-    found = entries(results)
     encoder = msgspec.json.Encoder()
-    write_atomically(folder / QUARANTINE_FILE, b"".join(encoder.encode(entry) + b"\n" for entry in found))
-    return len(found)
+    write_atomically(folder / QUARANTINE_FILE, b"".join(encoder.encode(entry) + b"\n" for entry in listed))
+
+
+def _order(entry: Entry) -> tuple[object, ...]:
+    """As results are ordered."""
+    return (entry.subset, natural(entry.task), entry.task, entry.dialect, entry.turn)
 
 
 def _reason(result: TurnResult) -> str | None:

@@ -17,19 +17,18 @@ if TYPE_CHECKING:
     from pytest_plsqlbench.bench.result import TurnResult
 
 
-def rescue(results: Collection[TurnResult], file: Path) -> str:
+def rescue(results: Collection[TurnResult], *, is_written: bool) -> str:
     """See to it that results are on some disk, and say where, one line.
 
     Args:
         results: of the run.
-        file: the ``results.jsonl`` that could not be completed; where it is still there, what was written
-            before is in it.
+        is_written: whether the run's own ``results.jsonl``, which could not be completed, stands where it
+            belongs: then what was written before is in it.
     """
-    try:
-        if not results or file.exists():
-            return "what was written before stays"
-    except OSError:  # its folder may not even be entered
-        pass
+    if not results:
+        return "no turn had a result yet"
+    if is_written:
+        return "what was written before stays"
     kept = f"{grouped(len(results), 'result')} {noun(len(results), 'is', 'are')}"
     try:
         folder = Path(tempfile.mkdtemp(prefix="plsqlbench-rescued-"))

@@ -108,6 +108,8 @@ class ResultStore:
         self.path = path
         self.results: dict[tuple[object, ...], TurnResult] = {}
         self._file = LineFile(path)
+        self._left: os.stat_result | None = None
+        """The file as it was left at the end of the run."""
 
     def hold(self, result: TurnResult) -> None:
         """Keep a result in memory, before anything is written that may fail: so it can still be rescued."""
@@ -124,8 +126,16 @@ class ResultStore:
 
     @property
     def taken_away(self) -> bool:
-        """Whether the file was removed or moved while the run went on; it is written again, whole."""
+        """Whether the file was removed, moved or replaced while the run went on; it is written again."""
         return self._file.taken_away
+
+    @property
+    def is_written(self) -> bool:
+        """Whether this run's own file stands where it belongs, with what could be written of it."""
+        if self._left is None:
+            return self._file.stands
+        there = _stat(self.path)
+        return there is not None and os.path.samestat(self._left, there)
 
     def finish(self) -> Sequence[TurnResult]:
         """Sort the file and return all results in its order.
@@ -133,6 +143,15 @@ class ResultStore:
         Raises:
             UserError: the file cannot be written.
         """
+        self._left = _stat(self.path) if self._file.stands else self._left
         if self._file.close():
             write_atomically(self.path, encode_results(self.results.values()))
+            self._left = _stat(self.path)
         return sorted(self.results.values(), key=result_key)
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:  # it is gone, or its folder may not even be entered
+        return None

@@ -59,7 +59,11 @@ def test_the_self_check_lists_what_varies_and_later_runs_leave_it_out(
     )
     result.assert_outcomes(passed=4, skipped=2)
     result.stdout.fnmatch_lines(
-        ["plsqlbench: quarantine: 2 turns of quarantine.jsonl are not graded", "*  reference_error: *"]
+        [
+            "plsqlbench: quarantine: quarantine.jsonl names 2 turns, which are not graded",
+            "*  reference_error: *",
+            "quarantine: 2 turns of this run not graded, as quarantine.jsonl says",
+        ]
     )
     found = {row["task"]: row for row in suite.results("later") if row["status"] == "reference_error"}
     assert {task: row["reason"] for task, row in found.items()} == {r["task"]: r["reason"] for r in rows}
@@ -90,6 +94,90 @@ def test_the_lists_of_parts_are_joined(suite: Suite) -> None:
     arguments = [str(suite.folder / "parts"), "--out", str(suite.folder / "joined")]
     assert CliRunner().invoke(merge, arguments).exit_code == 0
     assert listed(suite, "joined") == [{"schema_version": 1, **entry}]
+
+
+BROKEN_OFF = """
+import pytest
+
+def pytest_runtest_logreport(report):
+    if report.when == "teardown":
+        pytest.exit("enough")
+"""
+GOLD = ("--plsql-predictions=gold", "--plsql-repeat=2")
+
+
+@pytest.fixture
+def varying_suite(suite: Suite) -> Suite:
+    """The small suite and two tasks that vary, as a self-check has found out."""
+    reference = suite.DOUBLE.replace("n * 2", "(random() * 1000000)::integer")
+    for name in ("one", "other"):
+        suite.task(variant(suite, reference, name), f"{name}.jsonl")
+    suite.run(*GOLD)
+    assert names(suite) == ["one", "other"]
+    return suite
+
+
+def names(suite: Suite) -> list[str]:
+    return [row["task"] for row in listed(suite)]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("-k", "double-it"),
+        ("-k", "double-it", "--plsql-resume"),
+        ("tasks/tasks.jsonl",),
+        ("-k", "one", "--plsql-resume", "-n", "2"),
+        ("tasks/one.jsonl",),
+    ],
+    ids=" ".join,
+)
+def test_a_part_of_a_self_check_keeps_what_is_known_of_the_rest(
+    varying_suite: Suite, args: tuple[str, ...]
+) -> None:
+    before = listed(varying_suite)
+    result = varying_suite.run(*GOLD, *args)
+    result.stdout.fnmatch_lines(["quarantine: 2 turns, reports/quarantine.jsonl"])
+    assert listed(varying_suite) == before
+
+
+def test_a_self_check_that_is_broken_off_keeps_the_list(varying_suite: Suite) -> None:
+    (varying_suite.folder / "conftest.py").write_text(BROKEN_OFF)
+    result = varying_suite.run(*GOLD, "tasks/tasks.jsonl", "tasks/one.jsonl")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert len(varying_suite.results()) == 1
+    assert names(varying_suite) == ["one", "other"]
+
+
+def test_a_mended_turn_leaves_the_list_once_it_was_played(varying_suite: Suite) -> None:
+    suite = varying_suite
+    (suite.folder / "tasks/one.jsonl").write_text(json.dumps(variant(suite, suite.DOUBLE, "one")))
+    suite.run(*GOLD, "-k", "other")
+    assert names(suite) == ["one", "other"]
+    suite.run(*GOLD, "-k", "one")
+    assert names(suite) == ["other"]
+
+
+def test_a_resumed_self_check_lists_what_the_folder_knows(varying_suite: Suite) -> None:
+    suite = varying_suite
+    (suite.folder / "reports/quarantine.jsonl").unlink()  # as after a kill
+    suite.run(*GOLD, "--plsql-resume", "-k", "one")
+    assert names(suite) == ["one", "other"]
+    (suite.folder / "reports/quarantine.jsonl").unlink()
+    suite.run(*GOLD, "--plsql-resume", "-k", "double-it")  # now of earlier.jsonl alone
+    assert names(suite) == ["one", "other"]
+
+
+def test_a_list_that_cannot_be_added_to_is_one_line_before_anything_runs(suite: Suite) -> None:
+    (suite.folder / "reports").mkdir()
+    (suite.folder / "reports/quarantine.jsonl").write_text("garbage\n")
+    result = suite.run(*GOLD)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["ERROR: *quarantine.jsonl:1: not a line *; nothing was changed: mend or move the file"]
+    )
+    assert [path.name for path in (suite.folder / "reports").iterdir()] == ["quarantine.jsonl"]
+    suite.run("--plsql-predictions=gold").assert_outcomes(passed=4)  # which lists nothing
 
 
 def test_a_steady_suite_has_an_empty_list(suite: Suite) -> None:
@@ -126,3 +214,46 @@ def test_a_list_that_is_none_is_one_line(suite: Suite, content: str | None, mess
         (suite.folder / "list.jsonl").write_text(content)
     shown = suite.refused("--plsql-predictions=gold", "--plsql-quarantine=list.jsonl")
     assert message in shown
+
+
+ENTRY = {"task": "steps", "subset": "talks", "dialect": "postgres", "turn": 2, "reason": "by hand"}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"task": "step"}, "there is no task 'step'; did you mean 'steps'?"),
+        ({"subset": "talk"}, "task 'steps' is of subset 'talks', not 'talk'"),
+        ({"dialect": "oracle"}, "task 'steps' has no oracle variant"),
+        ({"turn": 4}, "'steps' has no turn 4: its turns are 1 to 3"),
+        (
+            {"task": "double-it", "subset": "functions"},
+            "'double-it' has no turn 2: it has one turn",
+        ),
+    ],
+    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
+)
+def test_an_entry_for_no_turn_is_refused(
+    suite: Suite, workers: tuple[str, ...], change: dict[str, object], message: str
+) -> None:
+    lines = [ENTRY, {**ENTRY, **change}]
+    (suite.folder / "list.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    shown = suite.refused("--plsql-predictions=gold", "--plsql-quarantine=list.jsonl", *workers)
+    assert f"list.jsonl:2: {message}: mend or remove the line" in shown
+
+
+@pytest.mark.parametrize("args", [("-k", "double-it"), ("tasks/more.jsonl",)], ids=" ".join)
+def test_an_entry_for_a_turn_outside_the_selection_waits(suite: Suite, args: tuple[str, ...]) -> None:
+    suite.task({**suite.DOUBLE_TASK, "id": "double-it-too"}, "more.jsonl")
+    (suite.folder / "list.jsonl").write_text(json.dumps(ENTRY))
+    result = suite.run("--plsql-predictions=gold", "--plsql-quarantine=list.jsonl", *args)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["quarantine: 0 turns of this run not graded, as list.jsonl says"])
+
+
+def test_a_run_without_tasks_asks_nothing_of_a_list(suite: Suite) -> None:
+    (suite.folder / "list.jsonl").write_text(json.dumps({**ENTRY, "task": "strange"}))
+    suite.pytester.makepyfile(test_other="def test_it(): pass")
+    result = suite.run("--plsql-predictions=gold", "--plsql-quarantine=list.jsonl", "test_other.py")
+    result.assert_outcomes(passed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from bench_suite import Suite
 from click.testing import CliRunner
 
 from pytest_plsqlbench.cli.merge import command as merge
+from pytest_plsqlbench.reporting.lock import FolderLock
 from pytest_plsqlbench.reporting.store import read_results
 from pytest_plsqlbench.reporting.texts import read_texts
 
@@ -147,7 +149,7 @@ def test_a_folder_that_is_removed_while_the_run_goes_on_is_made_again(
     assert result.ret == 0
     [line] = [line for line in result.outlines if "out/reports was removed" in line]
     assert line.startswith("WARNING: ")
-    assert line.endswith("; it was made again with all 4 results of the run")
+    assert line.endswith("; it was made again with all 4 results of this run")
     assert len(suite.results("out/reports")) == 4
     assert suite.summary("out/reports")["complete"]
     texts = read_texts(suite.folder / "out" / "reports" / "turns.jsonl")
@@ -205,3 +207,112 @@ def test_the_first_result_is_kept_where_the_folder_cannot_even_be_begun(
     [line] = [line for line in (*result.outlines, *result.errlines) if line.startswith("ERROR: ")]
     assert "; 1 result is kept in " in line
     assert len(read_results(Path(line.rpartition(" ")[2]))) == 1
+
+
+def test_a_folder_in_the_place_of_the_results_loses_none(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(suite.folder))
+    (suite.folder / "reports" / "results.jsonl").mkdir(parents=True)
+    result = suite.run(suite.predict(*suite.right()))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in (*result.outlines, *result.errlines) if line.startswith("ERROR: ")]
+    assert "results.jsonl" in line or "reports" in line
+    assert "; 1 result is kept in " in line
+    assert len(read_results(Path(line.rpartition(" ")[2]))) == 1
+
+
+ANOTHER_FILE = """
+import os, pathlib, shutil, pytest
+
+turns = 0
+results = pathlib.Path("reports/results.jsonl")
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report):
+    global turns
+    turns += report.when == "call"
+    if report.when == "call" and turns == 2:
+        pathlib.Path("another").write_text("another run's\\n")
+        os.replace("another", results)
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish():
+    shutil.copy(results, "as-a-kill-would-leave-it")
+"""
+
+
+def test_another_run_that_ends_in_the_folder_takes_no_result_away(suite: Suite) -> None:
+    (suite.folder / "conftest.py").write_text(ANOTHER_FILE)
+    result = suite.run(suite.predict(*suite.right()))
+    assert result.ret == 0
+    assert len(read_results(suite.folder / "as-a-kill-would-leave-it")) == 4
+    assert len(suite.results()) == 4
+    [line] = [line for line in result.outlines if line.startswith("WARNING: ")]
+    assert "reports was removed, moved or used by another run while this one went on; " in line
+    assert line.endswith("it was made again with all 4 results of this run")
+
+
+@pytest.mark.parametrize("args", [(), ("-n", "2"), ("--plsql-resume",)], ids=["n0", "n2", "resumed"])
+def test_one_run_at_a_time_writes_to_a_folder(suite: Suite, args: tuple[str, ...]) -> None:
+    option = suite.predict(*suite.right())
+    suite.run(option)
+    reports = suite.folder / "reports"
+    lock = FolderLock(reports, "reports")
+    lock.take()
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in reports.iterdir()}
+    result = suite.run(option, *args)
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in reports.iterdir()} == before
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    words = f"another run, pid {os.getpid()}, writes to reports; name another folder with --plsql-report"
+    assert result.errlines == [f"ERROR: {words}", ""]
+    suite.run(option, "--collect-only").stdout.fnmatch_lines(["*4 tests collected*"])
+    lock.release()
+    suite.run(option, *args).assert_outcomes(passed=4)
+    assert sorted(path.name for path in reports.iterdir()) == [
+        "report.html",
+        "results.jsonl",
+        "summary.json",
+        "turns.jsonl",
+    ]
+
+
+QUICKER = """
+import pathlib, pytest
+from pytest_plsqlbench.reporting.lock import FolderLock
+
+lock = FolderLock(pathlib.Path("reports"), "reports")
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report):
+    pathlib.Path("reports").mkdir(exist_ok=True)
+    lock.take()
+"""
+
+
+@pytest.mark.parametrize(
+    ("args", "kept"),
+    [((), "1 result is kept in (.*)"), (("--plsql-shard=1/1",), "no turn had a result yet()")],
+    ids=["whole", "part"],
+)
+def test_a_run_that_was_quicker_in_a_new_folder_has_it(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], kept: str
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(suite.folder))
+    (suite.folder / "conftest.py").write_text(QUICKER)
+    result = suite.run(suite.predict(*suite.right()), *args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in (*result.outlines, *result.errlines) if line.startswith("ERROR: ")]
+    words = r"ERROR: another run, pid \d+, writes to reports; name another folder with --plsql-report; "
+    found = re.fullmatch(words + kept, line)
+    assert found, line
+    if found[1]:
+        assert len(read_results(Path(found[1]))) == 1
+    assert {path.name for path in (suite.folder / "reports").iterdir()} <= {".plsqlbench.lock"}
+
+
+def test_a_name_of_two_lines_is_shown_on_one(suite: Suite) -> None:
+    result = suite.run(suite.predict(*suite.right()), "--plsql-report=two\nlines")
+    assert (suite.folder / "two\nlines" / "report.html").exists()
+    line = r"files: two\nlines/results.jsonl, summary.json and report.html beside it"
+    assert line in result.outlines

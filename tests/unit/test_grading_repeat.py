@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,7 +13,7 @@ from pytest_plsqlbench.bench.result import TestResult, TurnResult, Verdict
 from pytest_plsqlbench.grading.repeat import combined, repeated
 from pytest_plsqlbench.reporting.failure import headline
 from pytest_plsqlbench.reporting.properties import junit_properties
-from pytest_plsqlbench.reporting.quarantine import entries
+from pytest_plsqlbench.reporting.quarantine import Entry, entries, joined
 from pytest_plsqlbench.reporting.repeats import repeat_lines
 
 
@@ -121,4 +122,34 @@ def test_what_varies_in_a_self_check_is_listed_with_the_reason() -> None:
         ("differs", "as before"),
         ("listed", "as before"),
         ("t", reason),
+    ]
+
+
+def entry(task: str, reason: str = "by hand") -> Entry:
+    return Entry(task=task, subset="s", dialect="postgres", reason=reason)
+
+
+def test_a_list_is_joined_with_what_was_known() -> None:
+    one = play("passed", subset="s", model="gold")
+
+    def listed(task: str, **changes: Any) -> TurnResult:
+        given = {"status": "reference_error", "reason": "differs", "flags": ("reference_varies",)}
+        return msgspec.structs.replace(one, task=task, **(given | changes))
+
+    results = [
+        msgspec.structs.replace(one, task="steady"),
+        msgspec.structs.replace(one, task="lost", status="infrastructure_error", reason="away"),
+        msgspec.structs.replace(one, task="broken", status="reference_error", reason="raises"),
+        listed("varies"),
+    ]
+    former = {e.place: e for e in map(entry, ["steady", "lost", "broken", "varies", "unplayed"])}
+    earlier = [listed(task) for task in ("steady", "earlier", "unplayed")]
+    of_a_model = listed("a-model-s", model="m")
+    found = joined(results, former=former, earlier=[*earlier, of_a_model])
+    assert [(e.task, e.reason) for e in found] == [
+        ("broken", "by hand"),
+        ("earlier", "differs"),
+        ("lost", "by hand"),
+        ("unplayed", "by hand"),
+        ("varies", "differs"),
     ]

@@ -61,7 +61,7 @@ def test_it_says_what_is_graded_how_and_on_what() -> None:
         ({"notes": ("memory is not limited",)}, "memory is not limited"),
         ({"shard": (2, 3)}, "shard 2/3 of the turns"),
         ({"repeat": 4}, "each turn is played 4 times"),
-        ({"quarantine": Path("x/list.jsonl")}, "quarantine: 1 turn of list.jsonl is not graded"),
+        ({"quarantine": Path("x/list.jsonl")}, "quarantine: list.jsonl names 1 turn, which is not graded"),
         ({"resume": True}, "resumed: 3 earlier results in reports"),
     ],
 )

@@ -105,3 +105,34 @@ def test_a_file_that_stays_was_not_taken_away(tmp_path: Path) -> None:
     file.add(b"line")
     assert file.close()
     assert not file.taken_away
+
+
+def test_the_file_of_another_run_is_not_written_into_and_not_taken_for_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    one, other = LineFile(path), LineFile(path)
+    one.add(b"one's")
+    other.add(b"other's")
+    assert path.read_bytes() == b"other's\n"
+    assert other.stands
+    assert not one.stands
+    one.add(b"one's, too")
+    assert path.read_bytes() == one.content() == b"one's\none's, too\n"
+    assert other.content() == b"other's\n"
+    assert one.close()
+    path.write_bytes(b"the sum of one\n")
+    other.add(b"last")
+    assert path.read_bytes() == b"other's\nlast\n"
+    assert other.close()
+    assert one.taken_away
+    assert other.taken_away
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_another_file_in_its_place_is_noticed_at_the_end(tmp_path: Path) -> None:
+    file = LineFile(tmp_path / "lines")
+    file.add(b"line")
+    (tmp_path / "other").write_bytes(b"line\n")
+    (tmp_path / "other").replace(file.path)
+    assert file.content() == b"line\n"
+    assert file.close()
+    assert file.taken_away
