@@ -10,9 +10,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import tempfile
 import time
 from pathlib import Path
+
+from pytest_plsqlbench.cachefolder import open_file, own_entries, own_folder, read_file
 
 KEY = 32
 """Bytes of a key."""
@@ -21,7 +24,23 @@ _HEAD = len(_MAGIC) + KEY + 4 + 16
 """Magic, key, length of the payload, checksum over key and payload."""
 LARGEST = 64_000_000
 """Bytes above which a file is begun anew: old versions of edited tasks pile up in it."""
+_READABLE = 4 * LARGEST
+"""Bytes above which a file is not even read: no run writes so much."""
 _UNUSED_AFTER = 60 * 86_400.0
+_DIGITS = 24
+_OWN = re.compile(rf"(?:.{{1,40}}-)?[0-9a-f]{{{_DIGITS}}}\.tasks|\.new-[a-z0-9_]{{8}}", re.DOTALL)
+"""Names that ``cache_file`` and ``_replace`` give; no other file is ever removed."""
+
+
+def cache_file(place: str, label: str = "") -> Path:
+    """The file for tasks from a place.
+
+    Args:
+        place: path of the folder or file that they are read from.
+        label: what people may know the file by; cut to 40 characters.
+    """
+    digest = hashlib.sha256(place.encode(errors="surrogateescape")).hexdigest()[:_DIGITS]
+    return own_folder("tasks") / (f"{label[:40]}-{digest}.tasks" if label else f"{digest}.tasks")
 
 
 class EntryCache:
@@ -45,7 +64,7 @@ class EntryCache:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 _forget_unused(self._path.parent)
             # One write with O_APPEND: writers of other processes stand before or after it, never inside.
-            handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            handle = open_file(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             try:
                 os.write(handle, _record(key, payload))
             finally:
@@ -53,8 +72,11 @@ class EntryCache:
 
     def _read(self) -> None:
         try:
-            content = self._path.read_bytes()
+            content = read_file(self._path, _READABLE)
         except OSError:
+            return
+        if content is None:
+            self._replace({})
             return
         end = 0
         kept = 0
@@ -105,9 +127,9 @@ def _checksum(key: bytes, payload: bytes) -> bytes:
 
 
 def _forget_unused(folder: Path) -> None:
-    """Remove the files of folders that were not worked on for two months; they are only written anew."""
+    """Remove our files about folders that were not worked on for two months; they are only written anew."""
     now = time.time()
-    for path in folder.iterdir():
-        with contextlib.suppress(OSError):
-            if now - path.stat().st_mtime > _UNUSED_AFTER:
+    for path, status in own_entries(folder, _OWN):
+        if now - status.st_mtime > _UNUSED_AFTER:
+            with contextlib.suppress(OSError):
                 path.unlink()

@@ -14,13 +14,32 @@ from pathlib import Path
 import msgspec
 
 from pytest_plsqlbench.bench.task import Source, Task
-from pytest_plsqlbench.cachefolder import cache_root
-from pytest_plsqlbench.datasets.cache import EntryCache
+from pytest_plsqlbench.datasets.cache import EntryCache, cache_file
 from pytest_plsqlbench.datasets.dataset import shown_path
 from pytest_plsqlbench.datasets.textfile import read_bytes
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[Task, ...]).decode
+
+
+def encoded(tasks: tuple[Task, ...]) -> bytes | None:
+    """Tasks as an entry; None where the entry would not give back the same.
+
+    A stated cell may be a number that msgpack turns into text (Decimal) or cannot carry (beyond 64 bits).
+    """
+    try:
+        entry = _encode(tasks)
+    except (OverflowError, ValueError):
+        return None
+    return entry if decoded(entry) == tasks else None
+
+
+def decoded(entry: bytes) -> tuple[Task, ...] | None:
+    """The tasks of an entry; None where it holds none."""
+    try:
+        return _decode(entry)
+    except (msgspec.DecodeError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def remembered(
@@ -37,28 +56,20 @@ def remembered(
     Raises:
         UserError: a file cannot be read; whatever ``build`` raises.
     """
-    place = hashlib.sha256(str(path.absolute()).encode(errors="surrogateescape")).hexdigest()[:24]
-    cache = EntryCache(cache_root() / "tasks" / f"{path.stem[:40]}-{place}")
+    cache = EntryCache(cache_file(str(path.absolute()), path.stem))
     digest = hashlib.sha256(code_version(tuple(code)))
     for file in (path, *files):
         digest.update(file.name.encode(errors="surrogateescape") + hashlib.sha256(read_bytes(file)).digest())
     key = digest.digest()
-    tasks = _from_cache(cache, key)
+    entry = cache.get(key)
+    tasks = None if entry is None else decoded(entry)
     if tasks is None:
         tasks = build()
-        cache.put(key, _encode(tasks))
+        entry = encoded(tasks)
+        if entry is not None:
+            cache.put(key, entry)
     name = shown_path(path)
     return tuple(msgspec.structs.replace(task, source=Source(name, task.source.line)) for task in tasks)
-
-
-def _from_cache(cache: EntryCache, key: bytes) -> tuple[Task, ...] | None:
-    entry = cache.get(key)
-    if entry is None:
-        return None
-    try:
-        return _decode(entry)
-    except (msgspec.DecodeError, ValueError):
-        return None
 
 
 def code_files(patterns: Iterable[str]) -> list[Path]:

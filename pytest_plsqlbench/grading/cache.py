@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
+import stat
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+
+from pytest_plsqlbench.cachefolder import own_entries, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,13 +31,16 @@ DAY = 86_400.0
 _MAGIC = b"\x00plsqlbench reference 1\n"
 _CHECKSUM = 16
 _MARK = ".pruned"
+_FOLDER = re.compile(r"[0-9a-f]{2}")
+_ENTRY = re.compile(r"[0-9a-f]{62}|\.new-[a-z0-9_]{8}")
+"""Names that ``put`` gives; no other file is ever removed."""
 
 
 class ReferenceCache:
     """One small file a reference play; safe under parallel workers and runs, never the cause of a failure.
 
     A file holds a checksum over its content and the key that it was written under. One that is torn, that was
-    changed, or that lies under the name of another is as if it were not there.
+    changed, that lies under the name of another, or that is no ordinary file is as if it were not there.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,13 +51,15 @@ class ReferenceCache:
         """What was stored under the key; None where nothing readable is."""
         path = self._path(key)
         try:
-            content = path.read_bytes()
             start = len(_MAGIC) + _CHECKSUM
+            content = read_file(path, start + LARGEST_ENTRY)
+            if content is None:
+                return None
             payload = content[start:]
             if content[:start] != _head(key, payload):
                 return None
             found = msgspec.msgpack.decode(payload, type=kind)
-        except (OSError, msgspec.DecodeError, ValueError):
+        except (OSError, msgspec.DecodeError, ValueError, RecursionError, MemoryError):
             return None
         self._used(path)
         return found
@@ -111,18 +120,15 @@ class ReferenceCache:
             self.prune()
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        for folder in self._folder.iterdir():
-            if folder.is_dir():
-                for path in folder.iterdir():
-                    with contextlib.suppress(OSError):
-                        yield path, path.stat()
+        for folder, _ in own_entries(self._folder, _FOLDER, stat.S_ISDIR):
+            yield from own_entries(folder, _ENTRY)
 
     @staticmethod
     def _used(path: Path) -> None:
         """Note that an entry was asked for; once a day is enough."""
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > DAY:
-                os.utime(path)
+                os.utime(path, follow_symlinks=False)
 
     def _path(self, key: str) -> Path:
         return self._folder / key[:2] / key[2:]

@@ -7,9 +7,8 @@ import hashlib
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pytest_plsqlbench.datasets.task_cache import code_version
+from pytest_plsqlbench.grading.canonical import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +28,8 @@ def judging_version() -> str:
 
 
 def content_key(*parts: Any) -> str:
-    """SHA-256 over the parts, in hexadecimal; equal parts give equal keys."""
-    return hashlib.sha256(msgspec.msgpack.encode(parts)).hexdigest()
+    """SHA-256 over the parts, in hexadecimal; equal parts of equal types give equal keys, no others do."""
+    return hashlib.sha256(canonical(parts)).hexdigest()
 
 
 def text_digest(text: str) -> str:

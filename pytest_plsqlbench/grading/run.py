@@ -9,7 +9,7 @@ import msgspec
 from pytest_plsqlbench.bench.comparison import comparator_name
 from pytest_plsqlbench.bench.dialect import Dialect
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.cachefolder import cache_root
+from pytest_plsqlbench.cachefolder import own_folder
 from pytest_plsqlbench.engines.protocol import DatabaseLoadError, EngineUnavailableError, Limits
 from pytest_plsqlbench.grading.blame import blame_for
 from pytest_plsqlbench.grading.cache import ReferenceCache
@@ -72,8 +72,8 @@ class Run:
         self._limits = Limits(time=timeout, **(limits or {}))
         self.notify: Callable[[str], None] = lambda _line: None
         """Told what a turn has to wait for, one line each."""
-        self._facts = ReferenceCache(cache_root() / "facts")
-        book = ReferenceBook(ReferenceCache(cache_root() / "references"), self._limits)
+        self._facts = ReferenceCache(own_folder("facts"))
+        book = ReferenceBook(ReferenceCache(own_folder("references")), self._limits)
         self._grader = Grader(self._engine, book, worker=worker, reading=reading, limits=self._limits)
 
     def grade(self, task: Task, turn: Turn, answers: Answers | None, dataset: Dataset) -> TurnResult:

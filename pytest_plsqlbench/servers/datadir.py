@@ -14,11 +14,12 @@ from pathlib import Path
 from filelock import FileLock
 
 from pytest_plsqlbench.bench.task import UserError
-from pytest_plsqlbench.cachefolder import cache_root
+from pytest_plsqlbench.cachefolder import cache_root, open_file
 from pytest_plsqlbench.servers.account import Account, own_account, wheel_version
 
 _NOT_OURS = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
 """A cache that we may only read costs time, nothing else."""
+_NO_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT))
 
 SUPERUSER = "plsqlbench"
 """The administrating role of the embedded server."""
@@ -84,12 +85,16 @@ def _key() -> str:
     return f"data-{wheel_version()}-{platform.machine()}-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
 
 
-def provide(target: Path, binaries: Path, account: Account, sockets: Path) -> None:
+def provide(target: Path, binaries: Path, account: Account, sockets: Path) -> Path | None:
     """Put a ready data directory at ``target`` (which does not exist yet), owned by ``account``.
 
+    Returns:
+        The kept data directory that it is a copy of; None where it was made anew.
+
     Raises:
-        UserError: it could not be made: no space, or initdb failed.
+        UserError: it could not be made: no space, initdb failed, or what was kept cannot be copied.
     """
+    kept = None
     try:
         kept = _kept(binaries, account, target.parent)
         if kept is None:
@@ -98,10 +103,19 @@ def provide(target: Path, binaries: Path, account: Account, sockets: Path) -> No
             _copy(str(kept), str(target), account if account.uid != os.geteuid() else None)
         _configure(target, sockets)
     except OSError as error:
+        mend = "free some space or set TMPDIR to a folder that has it"
+        if error.errno not in _NO_SPACE:
+            mend = if_damaged(kept) or mend
+        reason = f"{error.strerror or error}; {mend}"
         raise UserError(
-            f"cannot set up the embedded PostgreSQL server in {target.parent}: {error.strerror or error};"
-            " free some space or set TMPDIR to a folder that has it"
+            f"cannot set up the embedded PostgreSQL server in {target.parent}: {reason}"
         ) from None
+    return kept
+
+
+def if_damaged(kept: Path | None) -> str:
+    """What mends a fault that a kept data directory may be the cause of; empty where there is none."""
+    return f"if this happens again, delete {kept}, which is then made anew" if kept is not None else ""
 
 
 def _kept(binaries: Path, account: Account, scratch: Path) -> Path | None:
@@ -183,7 +197,7 @@ def _copy(source: str, target: str, account: Account | None = None) -> None:
 
 
 def _copy_file(source: str, target: str, account: Account | None) -> None:
-    reader = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    reader = open_file(source, os.O_RDONLY)
     try:
         writer = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:

@@ -58,7 +58,7 @@ class EmbeddedServer:
         try:
             if account.uid != os.geteuid():
                 directory.hand_to(account.uid, account.gid)
-            datadir.provide(directory.data, binaries, account, directory.sockets)
+            kept = datadir.provide(directory.data, binaries, account, directory.sockets)
             config = {
                 "argv": [str(binaries / "bin" / "postgres"), "-D", str(directory.data)],
                 "environment": datadir.server_environment(),
@@ -77,7 +77,7 @@ class EmbeddedServer:
                 cwd="/",
                 start_new_session=True,
             )
-            version = _wait(directory, keeper)
+            version = _wait(directory, keeper, datadir.if_damaged(kept))
         except BaseException:
             _end(directory, keeper)
             raise
@@ -118,8 +118,8 @@ def _conninfo(directory: RunDirectory) -> str:
     )
 
 
-def _wait(directory: RunDirectory, keeper: subprocess.Popen[bytes]) -> str:
-    """Wait until the server answers; returns its version."""
+def _wait(directory: RunDirectory, keeper: subprocess.Popen[bytes], mend: str) -> str:
+    """Wait until the server answers; returns its version. ``mend`` is what may help where it does not."""
     import psycopg  # noqa: PLC0415
 
     assert keeper.stdout is not None
@@ -138,7 +138,8 @@ def _wait(directory: RunDirectory, keeper: subprocess.Popen[bytes]) -> str:
             ended = keeper.poll() is not None or keeper.stdout.read() is not None
             if ended or time.monotonic() > end:
                 reason = _last_words(directory.path / "log") or str(error).splitlines()[-1]
-                raise UserError(f"the embedded PostgreSQL server did not start: {reason}") from None
+                words = "; ".join(part for part in (reason, mend) if part)
+                raise UserError(f"the embedded PostgreSQL server did not start: {words}") from None
         time.sleep(0.004)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -252,6 +253,30 @@ def test_it_starts_with_a_cold_cache_and_with_none(base: Path, monkeypatch: pyte
     # a cache that cannot be written costs time, nothing else
     monkeypatch.setattr(datadir, "_key", lambda: "nowhere/there")
     monkeypatch.setattr(Path, "mkdir", _refusing(base / "cache"))
+    with EmbeddedServer.start([base]) as server:
+        assert ask(server, "SELECT 1") == 1
+
+
+@pytest.mark.parametrize("damage", ["pipe", "version", "control"])
+def test_a_damaged_folder_in_the_cache_is_named(
+    base: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    binaries = account.binaries_for(account.server_account())
+    monkeypatch.setattr(embedded, "binaries_for", lambda _account: binaries)
+    monkeypatch.setenv("PLSQLBENCH_CACHE_DIR", str(base / "cache"))
+    kept = base / "cache" / datadir._key()
+    kept.mkdir(parents=True)
+    (kept / "PG_VERSION").write_text("old\n" if damage == "version" else f"{account.wheel_version()[:2]}\n")
+    (kept / "global").mkdir()
+    if damage == "pipe":
+        os.mkfifo(kept / "global" / "pg_control")
+    elif damage == "control":
+        (kept / "global" / "pg_control").write_bytes(b"torn")
+    with pytest.raises(
+        UserError, match=rf"embedded PostgreSQL server.*; if .* delete {re.escape(str(kept))}"
+    ):
+        EmbeddedServer.start([base])
+    shutil.rmtree(kept)
     with EmbeddedServer.start([base]) as server:
         assert ask(server, "SELECT 1") == 1
 

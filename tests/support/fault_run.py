@@ -279,7 +279,7 @@ class FaultBench:
             cache = self.folder / f"cache-{self._count}"
             cache.mkdir()
             for kept in self.cache.iterdir():
-                if kept.name != "references":
+                if kept.name != "plsqlbench-references":
                     (cache / kept.name).symlink_to(kept)
         return {
             "PLSQLBENCH_CACHE_DIR": str(cache),

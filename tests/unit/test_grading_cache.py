@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -31,6 +32,10 @@ OTHER = content_key("two")
 
 class Kept(msgspec.Struct):
     text: str
+
+
+class Anything(msgspec.Struct, array_like=True):
+    value: Any
 
 
 def entry(folder: Path, key: str = KEY) -> Path:
@@ -117,13 +122,88 @@ def test_what_nobody_asks_for_goes(tmp_path: Path) -> None:
         cache.put(key, Kept("shown"))
     age(entry(tmp_path), 31)
     age(entry(tmp_path, OTHER), 29)
-    torn = entry(tmp_path).parent / ".new-torn"
+    torn = entry(tmp_path).parent / ".new-abc_def0"
     torn.write_bytes(b"x")
     age(torn, 2)
     cache.prune()
     assert not torn.exists()
     assert not entry(tmp_path).exists()
     assert cache.get(OTHER, Kept) is not None
+
+
+def test_no_file_of_others_is_ever_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = ReferenceCache(tmp_path)
+    cache.put(KEY, Kept("shown"))
+    folder = entry(tmp_path).parent
+    mine = [
+        folder / "old.pdf",
+        folder / ".new-paper",
+        folder / (KEY[2:] + ".bak"),
+        folder / KEY[2:].upper(),
+        tmp_path / "papers" / KEY[2:],
+        tmp_path / KEY[2:],
+    ]
+    mine[4].parent.mkdir()
+    for path in mine:
+        path.write_text("mine")
+        age(path, 400)
+    monkeypatch.setattr(cache_module, "LARGEST", 1)
+    cache.prune()
+    assert not entry(tmp_path).exists()
+    assert all(path.read_text() == "mine" for path in mine)
+
+
+def test_links_are_not_followed_to_what_is_removed(tmp_path: Path) -> None:
+    victims = ReferenceCache(tmp_path / "victims")
+    victims.put(KEY, Kept("shown"))
+    victim = entry(tmp_path / "victims")
+    age(victim, 31)
+    whole = tmp_path / "whole"
+    whole.symlink_to(tmp_path / "victims")
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (parts / KEY[:2]).symlink_to(victim.parent)
+    single = entry(tmp_path / "single")
+    single.parent.mkdir(parents=True)
+    single.symlink_to(victim)
+    for folder in (whole, parts, tmp_path / "single"):
+        ReferenceCache(folder).prune()
+        assert victim.exists()
+    victims.prune()
+    assert not victim.exists()
+
+
+def sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(2 << 40)
+
+
+ODD: dict[str, Callable[[Path], None]] = {
+    "pipe": os.mkfifo,
+    "endless": lambda path: path.symlink_to("/dev/zero"),
+    "folder": lambda path: path.mkdir(),
+    "sparse": sparse,
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_what_is_no_ordinary_file_is_as_if_it_were_not_there(tmp_path: Path, kind: str) -> None:
+    path = entry(tmp_path)
+    path.parent.mkdir()
+    ODD[kind](path)
+    cache = ReferenceCache(tmp_path)
+    assert cache.get(KEY, Kept) is None
+    cache.put(KEY, Kept("shown"))
+    assert cache.get(KEY, Kept) == (None if kind == "folder" else Kept("shown"))
+    assert [found.name for found in path.parent.iterdir()] == [path.name]
+
+
+def test_a_forged_entry_that_nothing_can_be_built_from_is_not_believed(tmp_path: Path) -> None:
+    path = entry(tmp_path)
+    path.parent.mkdir()
+    for payload in (b"\x91" * 100_000, b"\xdd\xff\xff\xff\xff"):
+        path.write_bytes(cache_module._head(KEY, payload) + payload)
+        assert ReferenceCache(tmp_path).get(KEY, Anything) is None
 
 
 def test_asking_keeps_an_entry(tmp_path: Path) -> None:

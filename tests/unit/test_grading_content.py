@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -11,8 +13,8 @@ from hypothesis import strategies as st
 
 from pytest_plsqlbench.bench.limits import Limits
 from pytest_plsqlbench.bench.result import EngineInfo, TestResult, TurnResult
-from pytest_plsqlbench.bench.task import Comparison, Source, Task, Test, Turn
-from pytest_plsqlbench.grading.content import judging_version, turn_content
+from pytest_plsqlbench.bench.task import Comparison, Expectation, Source, Task, Test, Turn
+from pytest_plsqlbench.grading.content import content_key, judging_version, reference_part, turn_content
 from pytest_plsqlbench.grading.grader import draft_result
 from pytest_plsqlbench.grading.reuse import reused
 
@@ -89,6 +91,28 @@ def test_programs_have_a_key_of_their_own(one: list[str], two: list[str]) -> Non
 
 def test_a_program_that_no_encoding_can_carry_has_a_key() -> None:
     assert content(programs=("\ud800",)) != content(programs=("\udfff",))
+
+
+def test_stated_cells_of_other_types_have_other_keys() -> None:
+    """A text is judged as a text, a number by its value: a verdict about one says nothing of the other."""
+    cells = (
+        Decimal("1.10000000000000000001"),
+        "1.10000000000000000001",
+        2**64,
+        str(2**64),
+        1,
+        1.0,
+        True,
+        "1",
+    )
+    tasks = [
+        with_turn(2, tests=(msgspec.structs.replace(TEST, expect=Expectation(rows=((cell,),))),))
+        for cell in cells
+    ]
+    for one, two in combinations(tasks, 2):
+        assert content(one) != content(two)
+        parts = [reference_part(task, task.turns[1], None) for task in (one, two)]
+        assert content_key(parts[0]) != content_key(parts[1])
 
 
 def test_the_code_that_judges_is_named() -> None:

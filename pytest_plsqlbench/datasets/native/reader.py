@@ -6,7 +6,6 @@ import functools
 import hashlib
 import os
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 
 import msgspec
@@ -16,19 +15,18 @@ from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.task import Source, Task, UserError
 from pytest_plsqlbench.cachefolder import cache_root
 from pytest_plsqlbench.datasets import validation, yamlfile
-from pytest_plsqlbench.datasets.cache import EntryCache
+from pytest_plsqlbench.datasets.cache import EntryCache, cache_file
 from pytest_plsqlbench.datasets.dataset import Dataset, at, check_unique, shown_path
 from pytest_plsqlbench.datasets.fixtures import databases as fixtures
 from pytest_plsqlbench.datasets.native import build
 from pytest_plsqlbench.datasets.native import schema as native_schema
 from pytest_plsqlbench.datasets.native.build import build_tasks
 from pytest_plsqlbench.datasets.native.schema import NativeTask
+from pytest_plsqlbench.datasets.task_cache import decoded, encoded
 from pytest_plsqlbench.datasets.validation import Fault
 from pytest_plsqlbench.datasets.yamlfile import decode_utf8, exact_number, parse_yaml, read_bytes
 
-_encode = msgspec.msgpack.Encoder().encode
 _decode_native = msgspec.json.Decoder(NativeTask, float_hook=exact_number).decode
-_decode = msgspec.msgpack.Decoder(tuple[Task, ...]).decode
 
 
 def read_yaml(path: Path, content: bytes | None = None) -> Dataset:
@@ -44,11 +42,13 @@ def read_yaml(path: Path, content: bytes | None = None) -> Dataset:
     content = read_bytes(path) if content is None else content
     cache = _cache_of(cache_root(), os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120 (faster)
     key = hashlib.sha256(_code_version() + content).digest()
-    tasks = _from_cache(cache, key)
-    if tasks is None:
+    entry = cache.get(key)
+    tasks = None if entry is None else decoded(entry)
+    if not tasks:
         tasks = _parse_task(content, path)
-        if not any(_holds_decimals(task) for task in tasks):
-            cache.put(key, _encode(tasks))
+        entry = encoded(tasks)
+        if entry is not None:
+            cache.put(key, entry)
     name = shown_path(path)
     tasks = tuple(msgspec.structs.replace(task, source=Source(name, task.source.line)) for task in tasks)
     if tasks and tasks[0].database is not None:
@@ -106,32 +106,9 @@ def _parse_task(content: bytes, path: Path) -> tuple[Task, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def _cache_of(root: Path, folder: str) -> EntryCache:
+def _cache_of(root: Path, folder: str) -> EntryCache:  # noqa: ARG001 (another root, another file)
     """The cache of the task files of a folder."""
-    name = hashlib.sha256(folder.encode(errors="surrogateescape")).hexdigest()[:24]
-    return EntryCache(root / "tasks" / name)
-
-
-def _from_cache(cache: EntryCache, key: bytes) -> tuple[Task, ...] | None:
-    entry = cache.get(key)
-    if entry is None:
-        return None
-    try:
-        return _decode(entry) or None
-    except (msgspec.DecodeError, ValueError):
-        return None
-
-
-def _holds_decimals(task: Task) -> bool:
-    """Whether a stated cell is a number that only a Decimal holds: the cache could not give it back."""
-    return any(
-        isinstance(cell, Decimal)
-        for turn in task.turns
-        for test in turn.tests
-        if test.expect is not None and test.expect.rows
-        for row in test.expect.rows
-        for cell in row
-    )
+    return EntryCache(cache_file(folder))
 
 
 def _databases_beside(path: Path) -> Callable[[Task], Database | None]:
