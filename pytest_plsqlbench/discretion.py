@@ -1,4 +1,4 @@
-"""Tracebacks of our own faults tell no secrets, even with ``--showlocals``, and move no cursor."""
+"""Tracebacks of faults and interruptions tell no secrets, even with all variables, and move no cursor."""
 
 from __future__ import annotations
 
@@ -10,12 +10,22 @@ from pytest_plsqlbench.bench.redaction import presentable
 
 
 class Discretion:
-    """Goes over what pytest is about to say of an internal error, in whichever process it happened."""
+    """Goes over what pytest is about to say of an internal error or an interruption, in whichever process."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self, excrepr: Any) -> None:
         """Make it presentable before those who come next show it, or send it to the controller."""
         make_presentable(excrepr)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Have whoever comes next be given presentable representations only."""
+        getrepr = excinfo.getrepr
+
+        def presentably(*arguments: Any, **options: Any) -> Any:
+            return make_presentable(getrepr(*arguments, **options))
+
+        excinfo.getrepr = presentably  # type: ignore[method-assign]
 
 
 def make_presentable(shown: Any) -> Any:

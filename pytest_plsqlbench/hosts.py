@@ -64,7 +64,7 @@ class Hosts:
             UserError, EngineUnavailableError: a server that was named cannot be had.
         """
         if selection.may_run("postgres"):
-            from pytest_plsqlbench.servers.postgres import start_postgres, unenforced  # noqa: PLC0415 (if needed)
+            from pytest_plsqlbench.servers.postgres import server_notes, start_postgres  # noqa: PLC0415 (if needed)
 
             limits = Limits(**settings.limits)
             server = start_postgres(
@@ -74,8 +74,7 @@ class Hosts:
                 memory=limits.server_memory,
             )
             self._servers.append(server)
-            if names := unenforced(server.address):
-                self.notes += (f"limits that nothing enforces on this PostgreSQL server: {', '.join(names)}",)
+            self.notes += server_notes(server.address)
         if selection.may_run("oracle"):
             self._start_oracle(settings, named=selection.names("oracle"), notify=notify)
 

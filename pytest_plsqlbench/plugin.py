@@ -27,8 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_plsqlbench.session import open_session  # noqa: PLC0415 (keeps foreign runs fast)
     from pytest_plsqlbench.unloading import Unloading  # noqa: PLC0415
 
+    config.pluginmanager.register(Discretion(), "plsqlbench-discretion")  # first: to open a session may fail
     config.pluginmanager.register(open_session(config, handed_over), "plsqlbench-session")
-    config.pluginmanager.register(Discretion(), "plsqlbench-discretion")
     config.pluginmanager.register(Unloading(config), "plsqlbench-unloading")
 
 

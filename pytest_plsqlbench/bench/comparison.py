@@ -165,6 +165,8 @@ def _rules(test: Test) -> tuple[Comparison, ...]:
 
 
 def _unfinished(test: Test, expected: Observation) -> str | None:
+    if expected.uninstalled:
+        return "the reference failed when it was installed once more"
     for call in expected.calls:
         if call.limit is not None or call.lost:
             return f"the reference ran into {call.limit or 'the loss of its session'}"

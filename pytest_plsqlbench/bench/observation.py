@@ -91,6 +91,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """The same after each call (the ``strict`` reading of EX); None where it was not taken."""
     objects: tuple[str, ...] | None = None
     """New, dropped or altered tables and sequences after the calls (the ``strict`` reading of EX)."""
+    uninstalled: bool = False
+    """The program, installed anew for this test, failed: the one call is what it showed, and no test's."""
     elapsed_ms: float = 0.0
     work: int | None = None
     """Database work in buffer hits and reads, where it was measured."""

@@ -28,13 +28,16 @@ _URL = re.compile(
 ``password``, which stands in our own examples."""
 _CLASSIC = re.compile(r"^\s*((?:[a-z]+:)*[^\s/@:]+/)(\".*\"|.+)(@[^@]+)$", re.IGNORECASE | re.DOTALL)
 """SQL*Plus' ``user/password@service``, alone or behind ``jdbc:oracle:thin:``; to the last ``@``."""
+_CUT = "..."
+"""In place of the middle of what is too long, in tracebacks."""
 _known: set[str] = set()
 
 
 def learn(secret: str | None) -> None:
     """Hide a secret, in all its spellings, from now on."""
     if secret and len(secret) >= _LEAST and secret.lower() not in _WORDS:
-        _known.update((secret, quote(secret, safe=""), quote_plus(secret), repr(secret)[1:-1]))
+        raw = secret.encode(errors="surrogateescape")  # the environment may hold any bytes
+        _known.update((secret, quote(raw, safe=""), quote_plus(raw), repr(secret)[1:-1]))
         _known.update((secret.replace("\\", "\\\\").replace("'", "\\'"), secret.replace('"', '\\"')))
 
 
@@ -57,9 +60,20 @@ def redact(text: str) -> str:
     """The text without secrets: known ones wherever they stand, others where their place shows them."""
     for secret in sorted(_known, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
+    if _CUT in text:
+        text = _redact_cut(text)
     if "://" in text:
         text = _URL.sub(rf"\1{HIDDEN}\3", text)
     return _KEYWORD.sub(rf"\1{HIDDEN}", text)
+
+
+def _redact_cut(text: str) -> str:
+    """The text without what is left of a known secret through whose middle it was cut."""
+    for secret in _known:
+        for length in range(len(secret) - 1, _LEAST - 1, -1):
+            text = text.replace(secret[:length] + _CUT, HIDDEN + _CUT)
+            text = text.replace(_CUT + secret[-length:], _CUT + HIDDEN)
+    return text
 
 
 def redact_connection(text: str) -> str:

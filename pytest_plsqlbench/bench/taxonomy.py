@@ -135,6 +135,10 @@ def _outcome_failure(
     call = (
         actual.calls[outcome.call] if outcome.call is not None and outcome.call < len(actual.calls) else None
     )
+    if outcome.kind == "uninstalled" and call is not None:
+        failure = _install_failure(call)
+        if failure is not None:
+            return failure
     if outcome.kind == "limit":
         limit = call.limit if call is not None else None
         return Failure("limit", limit or "unclassified", outcome.detail)

@@ -18,10 +18,13 @@ class ServerAddress(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     """For headers and results: no password, no machine path."""
     version: str
+    """With ``deviations``: what other settings have shown is of another engine."""
     run_id: str
     """Short lower-case word, unique among runs; every database and role of the run has it in its name."""
     superuser: bool
     """Whether the administrating role is a superuser (some limits need it)."""
+    deviations: tuple[str, ...] = ()
+    """Settings that change what programs show, and that nobody here may set: ``name = value``."""
 
     def __repr__(self) -> str:
         return f"ServerAddress({self.kind} {self.dialect} {self.version}, {self.label}, run {self.run_id})"

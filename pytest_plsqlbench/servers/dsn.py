@@ -8,13 +8,17 @@ import secrets
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import msgspec
+
 from pytest_plsqlbench.bench.redaction import learn, learn_from
 from pytest_plsqlbench.bench.task import UserError
 from pytest_plsqlbench.servers import leftovers
 from pytest_plsqlbench.servers.address import ServerAddress
 from pytest_plsqlbench.servers.naming import quoted, run_prefix
 from pytest_plsqlbench.servers.postgres_login import CONNECT_SECONDS, first_reason, login_failure
+from pytest_plsqlbench.servers.postgres_session import READING, open_session, options_around, settled
 from pytest_plsqlbench.servers.reaped import Reaped
+from pytest_plsqlbench.servers.role_settings import deviations
 
 if TYPE_CHECKING:
     import psycopg
@@ -40,7 +44,7 @@ class DsnServer:
 
         conninfo = _conninfo(dsn)
         try:
-            with psycopg.connect(conninfo, autocommit=True) as connection:
+            with open_session(conninfo) as connection:
                 label = _label(connection)
                 superuser = _check(connection, label)
                 run_id = secrets.token_hex(4)
@@ -56,12 +60,18 @@ class DsnServer:
                 )
                 try:
                     leftovers.mark(connection, run_id)
-                    _check_login(connection, address)
+                    found = _check_login(connection, address)
                 except BaseException:
                     leftovers.drop_run(connection, run_id)
                     raise
         except psycopg.Error as error:
             raise UserError(f"PostgreSQL server of the DSN: {login_failure(error)}") from None
+        if not superuser:
+            address = msgspec.structs.replace(
+                address,
+                version=" with ".join(filter(None, (address.version, ", ".join(found)))),
+                deviations=found,
+            )
         return cls(address)
 
     def stop(self) -> None:
@@ -76,7 +86,7 @@ class DsnServer:
         import psycopg  # noqa: PLC0415
 
         try:
-            with psycopg.connect(self.address.conninfo, autocommit=True) as connection:
+            with open_session(self.address.conninfo) as connection:
                 leftovers.drop_run(connection, self.address.run_id)
         except psycopg.Error as error:
             raise UserError(
@@ -102,7 +112,7 @@ def reap(dsn: str, *, foreign: bool = False, dry_run: bool = False) -> Reaped:
     import psycopg  # noqa: PLC0415
 
     try:
-        with psycopg.connect(_conninfo(dsn), autocommit=True) as connection:
+        with open_session(_conninfo(dsn)) as connection:
             return leftovers.reap(connection, foreign=foreign, dry_run=dry_run)
     except psycopg.Error as error:
         raise UserError(f"PostgreSQL server of the DSN: {login_failure(error)}") from None
@@ -116,6 +126,11 @@ def _conninfo(dsn: str) -> str:
     learn(os.environ.get("PGPASSWORD"))
     try:
         given = conninfo_to_dict(dsn)
+    except UnicodeError:
+        raise UserError(
+            "the PostgreSQL DSN holds a byte that is not UTF-8; where it belongs to the password, leave that"
+            " out and set PGPASSWORD"
+        ) from None
     except psycopg.ProgrammingError:
         # the driver's message repeats the text, password included
         raise UserError(
@@ -132,7 +147,9 @@ def _conninfo(dsn: str) -> str:
             "the PostgreSQL DSN cannot be read: write @ in a password as %40, / as %2F, : as %3A"
         )
     given.setdefault("connect_timeout", str(CONNECT_SECONDS))
-    return make_conninfo("", **given)
+    if "options" not in given:
+        given["options"] = options_around(given)
+    return settled(make_conninfo("", **given))
 
 
 def _label(connection: psycopg.Connection[tuple[Any, ...]]) -> str:
@@ -165,8 +182,8 @@ def _check(connection: psycopg.Connection[tuple[Any, ...]], label: str) -> bool:
     return bool(superuser)
 
 
-def _check_login(connection: psycopg.Connection[tuple[Any, ...]], address: ServerAddress) -> None:
-    """See that a role of ours with a password may log in, as every worker will."""
+def _check_login(connection: psycopg.Connection[tuple[Any, ...]], address: ServerAddress) -> tuple[str, ...]:
+    """See that a role of ours with a password may log in, as every worker will; returns its deviations."""
     import psycopg  # noqa: PLC0415
     from psycopg.conninfo import make_conninfo  # noqa: PLC0415
 
@@ -175,15 +192,18 @@ def _check_login(connection: psycopg.Connection[tuple[Any, ...]], address: Serve
     database = connection.info.dbname
     connection.execute(f"CREATE ROLE {quoted(role)} LOGIN PASSWORD '{password}'".encode())
     try:
-        conninfo = make_conninfo(address.conninfo, user=role, password=password, dbname=database)
-        with psycopg.connect(conninfo):
-            pass
+        conninfo = make_conninfo(
+            address.conninfo, user=role, password=password, dbname=database, options=READING
+        )
+        with open_session(conninfo) as probe:
+            return deviations(probe)
     except psycopg.OperationalError as error:
         if "permission denied for database" not in str(error):  # it was let in, but not to this database
             raise UserError(
                 f"the PostgreSQL server {address.label} does not let roles that we create log in with a"
                 f" password (see its pg_hba.conf): {first_reason(error)}"
             ) from None
+        return deviations(connection)
     finally:
         with contextlib.suppress(psycopg.Error):
             connection.execute(f"DROP ROLE {quoted(role)}".encode())

@@ -20,6 +20,7 @@ from pytest_plsqlbench.servers import datadir
 from pytest_plsqlbench.servers.account import binaries_for, server_account
 from pytest_plsqlbench.servers.address import ServerAddress
 from pytest_plsqlbench.servers.naming import owner_role, quoted
+from pytest_plsqlbench.servers.postgres_session import open_session, settled
 from pytest_plsqlbench.servers.rundir import RunDirectory
 
 PROCESS_MEMORY = DEFAULTS.server_memory
@@ -113,8 +114,14 @@ class EmbeddedServer:
 def _conninfo(directory: RunDirectory) -> str:
     from psycopg.conninfo import make_conninfo  # noqa: PLC0415  (only where a server starts)
 
-    return make_conninfo(
-        host=str(directory.sockets), port=5432, user=datadir.SUPERUSER, dbname="postgres", connect_timeout=10
+    return settled(
+        make_conninfo(
+            host=str(directory.sockets),
+            port=5432,
+            user=datadir.SUPERUSER,
+            dbname="postgres",
+            connect_timeout=10,
+        )
     )
 
 
@@ -128,7 +135,7 @@ def _wait(directory: RunDirectory, keeper: subprocess.Popen[bytes], mend: str) -
     conninfo = _conninfo(directory)
     while True:
         try:
-            with psycopg.connect(conninfo) as connection:
+            with open_session(conninfo) as connection:
                 connection.execute(f"CREATE ROLE {quoted(owner_role(directory.run_id))}".encode())
                 version = connection.info.parameter_status("server_version") or "?"
             assert keeper.stdin is not None

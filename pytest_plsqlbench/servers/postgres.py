@@ -59,3 +59,16 @@ def unenforced(address: ServerAddress) -> tuple[str, ...]:
     if address.kind != "dsn":
         return ()
     return ("server_memory",) if address.superuser else ("server_memory", "temp_files")
+
+
+def server_notes(address: ServerAddress) -> tuple[str, ...]:
+    """What a user should know about a server, one line each, for the report header."""
+    notes = []
+    if names := unenforced(address):
+        notes.append(f"limits that nothing enforces on this PostgreSQL server: {', '.join(names)}")
+    if address.deviations:
+        settings = ", ".join(address.deviations)
+        notes.append(
+            f"settings of this PostgreSQL server that change results, and are not pinned: {settings}"
+        )
+    return tuple(notes)

@@ -15,6 +15,7 @@ from pytest_plsqlbench.servers.container_spec import (
 from pytest_plsqlbench.servers.daemon import Notify, Pull
 from pytest_plsqlbench.servers.embedded import PROCESS_MEMORY
 from pytest_plsqlbench.servers.naming import owner_role, quoted
+from pytest_plsqlbench.servers.postgres_session import settled
 
 IMAGE = "postgres:17"
 """Used where the user names none."""
@@ -111,13 +112,15 @@ class PostgresProbe:
         import psycopg  # noqa: PLC0415 (only where a server starts)
         from psycopg.conninfo import make_conninfo  # noqa: PLC0415
 
-        conninfo = make_conninfo(
-            host=place.host,
-            port=place.port,
-            user=SUPERUSER,
-            password=self._password,
-            dbname="postgres",
-            connect_timeout=10,
+        conninfo = settled(
+            make_conninfo(
+                host=place.host,
+                port=place.port,
+                user=SUPERUSER,
+                password=self._password,
+                dbname="postgres",
+                connect_timeout=10,
+            )
         )
         try:
             with psycopg.connect(conninfo, connect_timeout=3) as connection:

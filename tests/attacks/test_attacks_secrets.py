@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -47,6 +51,19 @@ def pytest_collection_modifyitems(config):
     dsn, conninfo, words = settings.postgres, address.conninfo, {"password": os.environ["MARKED"]}
     raise RuntimeError(f"cannot go on with {dsn} and {conninfo}")
 """
+
+
+_ORACLE_TASK = {
+    "id": "say",
+    "subset": "functions",
+    "variants": {
+        "oracle": {
+            "prompt": "Write say().",
+            "reference": "CREATE FUNCTION say RETURN NUMBER IS BEGIN RETURN 1; END;\n/\n",
+            "tests": [{"name": "one", "call": "SELECT say() FROM dual;", "compare": "value"}],
+        }
+    },
+}
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +154,65 @@ def test_internal_errors(
     no_secret(suite, result)
 
 
+@contextlib.contextmanager
+def silent_server(folder: Path) -> Iterator[int]:
+    """A port that takes a connection, interrupts the process of the run, and says nothing."""
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):  # closed: nobody has come
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(1)
+                os.kill(int((folder / "pid").read_text()), signal.SIGINT)
+                while connection.recv(4096):
+                    pass
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listening.getsockname()[1]
+        with contextlib.suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "oracle"])
+def test_interruptions_while_a_server_is_reached(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch, dialect: str
+) -> None:
+    suite.pytester.makeconftest("import os, pathlib; pathlib.Path('pid').write_text(str(os.getpid()))")
+    with silent_server(suite.folder) as port:
+        scheme = "postgresql" if dialect == "postgres" else "oracle"
+        monkeypatch.setenv(
+            f"PLSQLBENCH_{dialect.upper()}",
+            f"{scheme}://boss:{NEEDLE}-long@127.0.0.1:{port}/x",
+        )
+        suite.task(_ORACLE_TASK)
+        result = suite.run(*_LOUD, "--full-trace", f"--plsql-dialect={dialect}", "--plsql-predictions=gold")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert f"start_{dialect}(" in result.stdout.str()
+    assert f"{scheme}://boss:***@127.0.0.1" in result.stdout.str()
+    no_secret(suite, result)
+
+
+def test_bytes_that_are_no_text(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in (
+        f"postgresql://boss:{NEEDLE}\udcff@127.0.0.1:1/x",
+        f"postgresql://boss:{NEEDLE}%ff@127.0.0.1:1/x",
+    ):
+        monkeypatch.setenv("PLSQLBENCH_POSTGRES", text)
+        result = suite.run(*_LOUD, suite.predict(*suite.right()))
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["ERROR: the PostgreSQL DSN holds a byte that is not UTF-8*PGPASSWORD"])
+        no_secret(suite, result)
+    monkeypatch.setenv("PLSQLBENCH_POSTGRES", "host=127.0.0.1 port=1 user=boss")
+    monkeypatch.setenv("PGPASSWORD", f"{NEEDLE}\udcff")
+    result = suite.run(*_LOUD, suite.predict(*suite.right()))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "Connection refused" in result.stderr.str()
+    no_secret(suite, result)
+
+
 WRONG = {
     "refused": f"postgresql://boss:{NEEDLE}%40x@127.0.0.1:1/postgres",
     "no such host": f"host=db.invalid user=boss password='{NEEDLE} x'",
@@ -147,10 +223,10 @@ WRONG = {
     "no form at all": f"boss/{NEEDLE}@127.0.0.1",
 }
 WRONG_ORACLE = {
-    "refused": f"oracle://system:{NEEDLE}%40x@127.0.0.1:1/FREE",
+    "no such host": f"oracle://system:{NEEDLE}%40x@db.invalid:1/FREE",
     "wallet": f"oracle://system:{NEEDLE}@127.0.0.1:1/FREE?wallet_location=/nowhere&wallet_password={NEEDLE}w",
-    "classic": f"system/{NEEDLE}@127.0.0.1:1/FREE",
-    "classic quoted": f'system/"{NEEDLE}@/x"@127.0.0.1:1/FREE',
+    "classic": f"system/{NEEDLE}@db.invalid:1/FREE",
+    "classic quoted": f'system/"{NEEDLE}@/x"@db.invalid:1/FREE',
     "broken": f"oracle://system:{NEEDLE}",
     "unknown option": f"oracle://system:{NEEDLE}@127.0.0.1/FREE?walet_password={NEEDLE}",
     "no service": f"{NEEDLE}/@",
@@ -168,8 +244,9 @@ def test_servers_that_cannot_be_used(suite: Suite, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("name", WRONG_ORACLE)
 def test_oracle_servers_that_cannot_be_used(suite: Suite, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("PLSQLBENCH_ORACLE", WRONG_ORACLE[name])
+    suite.task(_ORACLE_TASK)
     result = suite.run(*_LOUD, "--plsql-dialect=oracle", "--plsql-predictions=gold")
-    assert result.ret != 0
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
     no_secret(suite, result)
 
 

@@ -44,9 +44,10 @@ _PROBE = """SELECT
   (SELECT count(*) FROM pg_catalog.pg_trigger WHERE NOT tgisinternal),
   (SELECT count(*) FROM pg_catalog.pg_extension),
   (SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname = session_user AND
-    EXISTS (SELECT 1 FROM unnest(rolconfig) AS c WHERE c NOT LIKE 'temp_file_limit=%')),
+    EXISTS (SELECT 1 FROM unnest(rolconfig) AS c WHERE c NOT LIKE 'temp_file_limit=%'
+      AND c NOT IN ('plpgsql.variable_conflict=error', 'session_replication_role=origin', 'lc_messages=C'))),
   (SELECT count(*) FROM pg_catalog.pg_db_role_setting s JOIN pg_catalog.pg_roles r ON r.oid = s.setrole
-    WHERE r.rolname = session_user AND (s.setdatabase <> 0 OR array_length(s.setconfig, 1) > 1)),
+    WHERE r.rolname = session_user AND (s.setdatabase <> 0 OR array_length(s.setconfig, 1) > 4)),
   current_setting('my.own', true) IS NULL, current_setting('my.turns', true) IS NULL,
   current_setting('TimeZone'), current_setting('DateStyle'), current_setting('search_path'),
   current_setting('transaction_read_only'), current_setting('transaction_isolation'),

@@ -25,6 +25,7 @@ from pytest_plsqlbench.bench.observation import (
     TableState,
 )
 from pytest_plsqlbench.bench.task import MODES, Comparison, Expectation, Mode, Test
+from pytest_plsqlbench.bench.taxonomy import classify
 from pytest_plsqlbench.bench.values import Reading
 
 _KINDS: list[Kind] = [
@@ -197,6 +198,24 @@ def shown(
 
 
 ONE: tuple[tuple[Cell, ...], ...] = ((("int", "1"),),)
+
+
+@pytest.mark.parametrize("code", ["P0001", None], ids=["as the reference", "no error"])
+@pytest.mark.parametrize("mode", ["outcome", "error_code", "state", "list"])
+def test_a_program_that_is_not_there_any_more_passes_no_test_that_expects_errors(
+    mode: Mode, code: str | None
+) -> None:
+    gone = msgspec.structs.replace(shown(code=code or "P0001"), uninstalled=True, state=None)
+    test = Test(name="t", compare=(Comparison(mode),), may_fail=True)
+    stated = Test(name="t", compare=(Comparison(mode),), expect=Expectation(error="P0001"))
+    for outcome in (
+        compare(test, shown(code="P0001"), gone, "published"),
+        compare(stated, None, gone, "published"),
+    ):
+        assert (outcome.verdict, outcome.kind) == ("failed", "uninstalled")
+    failure = classify(test, outcome, gone, None)
+    assert (failure.category, failure.subcategory) == ("wrong_result", "runtime_error")
+    assert "installed once more" in str(reference_fault(test, gone))
 
 
 class TestReferenceFault:

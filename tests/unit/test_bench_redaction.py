@@ -54,6 +54,18 @@ def test_what_a_connection_string_taught_is_hidden_everywhere(form: str) -> None
         assert "Hush" not in redact(f"could not reach {spelled}, try again")
 
 
+def test_what_is_left_of_a_secret_that_was_cut_is_hidden() -> None:
+    learn("Hush-7-long")
+    assert redact("dsn = 'host=db Hush-7-l...ng host=db'") == "dsn = 'host=db ***...ng host=db'"
+    assert redact("dsn = 'host=d...-7-long host=db'") == "dsn = 'host=d...*** host=db'"
+    assert redact("Hus... and so on...") == "Hus... and so on..."
+
+
+def test_bytes_of_the_environment_that_are_no_text_are_hidden_too() -> None:
+    learn("Hush-7\udcff")
+    assert redact("Hush-7\udcff Hush-7%FF Hush-7\\udcff") == "*** *** ***"
+
+
 def test_all_spellings_of_a_known_secret_are_hidden() -> None:
     learn(SECRET)
     for spelled in (

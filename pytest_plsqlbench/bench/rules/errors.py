@@ -16,6 +16,11 @@ def ends_alike(sides: Sides) -> Outcome:
 
     A limit or a lost session is never how a call should end. This is judged first, whatever the rules.
     """
+    if sides.actual.uninstalled:
+        [program] = sides.actual.calls
+        return failed(
+            "outcome", "uninstalled", (None, _show(program.error)), "installed once more, it failed", 0
+        )
     for number, call in enumerate(sides.actual.calls):
         if call.limit is not None:
             return failed("outcome", "limit", (None, call.limit), sides.at(number), number)

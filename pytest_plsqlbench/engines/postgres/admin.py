@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import time
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from pytest_plsqlbench.engines.postgres.settings import connect_options
 from pytest_plsqlbench.engines.protocol import InfrastructureError
+from pytest_plsqlbench.servers.postgres_session import settled, undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from psycopg.pq.abc import PGconn
 
     from pytest_plsqlbench.servers.address import ServerAddress
 
@@ -66,6 +71,17 @@ class Admin:
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._hopeless: tuple[float, str] = (0.0, "")
 
+    def conninfo(self, database: str | None = None, options: str = "") -> str:
+        """How to connect, with everything pinned.
+
+        Args:
+            database: another than the address names.
+            options: further ones, which win.
+        """
+        pinned = connect_options(("pg_catalog",), check_client=False)
+        conninfo = settled(self.address.conninfo, f"{pinned} {options}".rstrip())
+        return conninfo if database is None else make_conninfo(conninfo, dbname=database)
+
     def connect(self, database: str | None = None) -> psycopg.Connection[tuple[Any, ...]]:
         """A new connection; the caller closes it.
 
@@ -75,13 +91,12 @@ class Admin:
         until, reason = self._hopeless
         if time.monotonic() < until:
             raise InfrastructureError(reason)
-        conninfo = self.address.conninfo
-        if database is not None:
-            conninfo = make_conninfo(conninfo, dbname=database)
+        conninfo = self.conninfo(database)
         began = time.monotonic()
         while True:
             try:
-                connection = PatientConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
+                with undisturbed():
+                    connection = PatientConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
             except psycopg.OperationalError as error:
                 now = time.monotonic()
                 if now > began + _patience(str(error)):
@@ -93,10 +108,24 @@ class Admin:
                 connection.still_works = self._works_for
                 return connection
 
+    def attend(self, connection: PGconn) -> None:
+        """Wait until there is something to read for a raw connection, and read it.
+
+        Raises:
+            InfrastructureError: nothing comes, and the server does not work for it either.
+        """
+        readable = select.poll()
+        readable.register(connection.socket, select.POLLIN)
+        while not readable.poll(_ANSWER_SECONDS * 1000):
+            if not self._works_for(connection.backend_pid):
+                connection.finish()
+                raise InfrastructureError("the PostgreSQL server does not answer any more")
+        connection.consume_input()
+
     def _works_for(self, pid: int) -> bool:
         """Whether the server says that it works for a process."""
         try:
-            with PatientConnection.connect(self.address.conninfo, autocommit=True) as other:
+            with PatientConnection.connect(self.conninfo(), autocommit=True) as other:
                 row = other.execute(
                     "SELECT state FROM pg_catalog.pg_stat_activity WHERE pid = %s", [pid]
                 ).fetchone()

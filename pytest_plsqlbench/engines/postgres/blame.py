@@ -12,6 +12,7 @@ that it meets gets a wrong verdict.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ _PAUSES = (0.05, 0.1, 0.2, 0.4)
 """Seconds between plays: whoever disturbs is done by then, or must do it each time."""
 _LONGEST_WAIT = 3.0
 """Seconds that a play of nothing takes at most."""
+_SILENT_SECONDS = 1.0
+_ANSWER_LOST = "the answer of the PostgreSQL server was lost on the way"
 UNREADABLE = "state_unreadable"
 """In place of a limit: the program keeps others from seeing what it did."""
 
@@ -80,7 +83,45 @@ def out_of_time(admin: Admin, pid: int) -> None:
     """
     rows = admin.execute(f"SELECT state FROM pg_catalog.pg_stat_activity WHERE pid = {pid:d}")
     if not rows or (rows[0][0] or "").startswith("idle"):
-        raise InfrastructureError("the answer of the PostgreSQL server was lost on the way")
+        raise InfrastructureError(_ANSWER_LOST)
+
+
+class Silence:
+    """Hears, long before the time of a statement is over, that its answer was lost on the way."""
+
+    def __init__(self, admin: Admin, pid: int) -> None:
+        """Nothing has come yet.
+
+        Args:
+            admin: who asks the server; one that is reached through no network loses nothing.
+            pid: of the session whose answer is awaited.
+        """
+        self._admin = admin
+        self._pid = pid
+        self._next = 0.0 if admin.address.kind != "embedded" else math.inf
+        self._idle: object = None
+
+    def heard(self) -> None:
+        """Something has come."""
+        self._idle = None
+
+    def see(self, now: float) -> None:
+        """See that the server is still at work, a second after nothing has come, and each second from then.
+
+        Raises:
+            InfrastructureError: it has been idle since the last look, and nothing has come of what it did.
+        """
+        if now < self._next:
+            return
+        first, self._next = not self._next, now + _SILENT_SECONDS
+        if first:
+            return
+        query = f"SELECT state, state_change FROM pg_catalog.pg_stat_activity WHERE pid = {self._pid:d}"
+        rows = self._admin.execute(query)
+        idle = rows[0][1] if rows and (rows[0][0] or "").startswith("idle") else None
+        if idle is not None and idle == self._idle:
+            raise InfrastructureError(_ANSWER_LOST)
+        self._idle = idle
 
 
 def doubts(played: Played, *, distant: bool) -> tuple[Place, ...]:

@@ -7,6 +7,7 @@ import sys
 from psycopg.pq.abc import PGresult
 
 from pytest_plsqlbench.bench.observation import Cell, Kind
+from pytest_plsqlbench.engines.postgres.settings import REPORTED
 
 _KINDS: dict[int, Kind] = {
     16: "bool",
@@ -41,7 +42,13 @@ _KINDS: dict[int, Kind] = {
 _CURSOR = 1790
 _VOID = 2278
 _SETTING_BOUND = frozenset(("float", "bytes", "other"))
-_REPORTED_BOUND = frozenset(("date", "timestamp", "timestamptz", "interval", "other"))
+_REPORTED_BOUND: dict[Kind, frozenset[bytes]] = {
+    "date": frozenset((b"DateStyle",)),
+    "timestamp": frozenset((b"DateStyle",)),
+    "timestamptz": frozenset((b"DateStyle", b"TimeZone")),
+    "interval": frozenset((b"IntervalStyle",)),
+    "other": frozenset(REPORTED),
+}
 
 
 class Columns:
@@ -53,7 +60,8 @@ class Columns:
         names: list[str] = []
         kinds: list[Kind] = []
         cursors: list[int] = []
-        setting_bound = reported_bound = False
+        setting_bound = False
+        reported_bound: frozenset[bytes] = frozenset()
         for at in range(result.nfields):
             oid = result.ftype(at)
             kind = _KINDS.get(oid, "other")
@@ -63,7 +71,7 @@ class Columns:
                 cursors.append(at)
             elif oid != _VOID:
                 setting_bound = setting_bound or kind in _SETTING_BOUND
-                reported_bound = reported_bound or kind in _REPORTED_BOUND
+                reported_bound |= _REPORTED_BOUND.get(kind, frozenset())
         self.names = tuple(names)
         self.kinds = kinds
         self.cursors = cursors
@@ -71,7 +79,12 @@ class Columns:
         self.setting_bound = setting_bound
         """Whether settings that the server does not report change how a value prints."""
         self.reported_bound = reported_bound
-        """Whether settings that it does report change that."""
+        """Settings that it does report and that change that."""
+
+    @property
+    def printed(self) -> bool:
+        """Whether settings change how a value prints."""
+        return self.setting_bound or bool(self.reported_bound)
 
     def rows(self, result: PGresult, most: int = sys.maxsize) -> tuple[list[tuple[Cell, ...]], int]:
         """The rows as cells, and the number of their bytes; not all of them where these are over ``most``."""

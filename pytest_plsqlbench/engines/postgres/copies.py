@@ -20,9 +20,11 @@ from pytest_plsqlbench.engines.postgres.fingerprint import role_parts, row_of
 from pytest_plsqlbench.engines.postgres.inspection import Inspector, Pristine, Row
 from pytest_plsqlbench.engines.postgres.names import fresh_database, literal, quoted, side_role
 from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
-from pytest_plsqlbench.engines.postgres.settings import PINNED_REPORTED, REPORTED, connect_options
+from pytest_plsqlbench.engines.postgres.settings import REPORTED, connect_options
 from pytest_plsqlbench.engines.protocol import EngineUnavailableError, InfrastructureError, Limits, Side
 from pytest_plsqlbench.servers.naming import membership
+from pytest_plsqlbench.servers.postgres_session import undisturbed
+from pytest_plsqlbench.servers.role_settings import pinning
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.admin import Admin
@@ -105,10 +107,11 @@ class Copies:
 
     def _reset(self, role: str) -> str:
         """Statements that undo what a role may have set for its own later logins."""
-        reset = f"ALTER ROLE {role} RESET ALL"
+        statements = [f"ALTER ROLE {role} RESET ALL"]
         if self._admin.address.superuser:
-            reset += f"; ALTER ROLE {role} SET temp_file_limit = '{self._limits.temp_files >> 10:d}kB'"
-        return reset
+            most = f"'{self._limits.temp_files >> 10:d}kB'"
+            statements += [f"ALTER ROLE {role} SET temp_file_limit = {most}", *pinning(role)]
+        return "; ".join(statements)
 
     def _look_at_roles(self) -> Row:
         try:
@@ -171,7 +174,7 @@ class Copies:
             copy.unsettled = False
         sessions = [session for session in copy.sessions.values() if not session.gone]
         stains, crowded = inspector.glance(self._role_row, len(sessions))
-        if any(session.reported(REPORTED) != PINNED_REPORTED for session in sessions):
+        if any(session.prints_otherwise(REPORTED) for session in sessions):
             stains.append("settings of a session")
         if (crowded or thorough) and self._strangers(copy, [session.pid for session in sessions]):
             stains.append("sessions")
@@ -255,6 +258,7 @@ class Copies:
         parameters = {
             "dbname": copy.name,
             "user": self._name(side),
+            "client_encoding": "UTF8",
             "options": connect_options(copy.template.path, check_client=True),
             "application_name": "plsqlbench",
         }
@@ -267,7 +271,8 @@ class Copies:
         def tick() -> str | None:
             return "disk_limit" if self._size(copy) > copy.size + self._limits.disk else None
 
-        session = Session(self._admin, conninfo, tick)
+        with undisturbed():
+            session = Session(self._admin, conninfo, tick)
         if not self._admin.steady() or self.outlived(copy):
             # it may show less than what was committed in the copy before
             session.close()

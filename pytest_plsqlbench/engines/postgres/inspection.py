@@ -11,6 +11,7 @@ from psycopg.pq import ConnStatus, ExecStatus, PGconn
 
 from pytest_plsqlbench.engines.postgres import fingerprint
 from pytest_plsqlbench.engines.protocol import InfrastructureError
+from pytest_plsqlbench.servers.postgres_session import undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,8 +71,9 @@ class Inspector:
             InfrastructureError: the server refuses.
         """
         self._conninfo = make_conninfo(
-            admin.address.conninfo, dbname=database, options=_OPTIONS, application_name="plsqlbench check"
+            admin.conninfo(database, _OPTIONS), application_name="plsqlbench check"
         ).encode()
+        self._admin = admin
         self._schemas = tuple(schemas)
         self._turn = self._due = 0
         self._connect()
@@ -179,7 +181,8 @@ class Inspector:
     # -- the connection ----------------------------------------------------------------------------------
 
     def _connect(self) -> None:
-        self._connection = PGconn.connect(self._conninfo)
+        with undisturbed():
+            self._connection = PGconn.connect(self._conninfo)
         if self._connection.status != ConnStatus.OK:
             lines = self._connection.get_error_message().strip().splitlines() or ["no reason given"]
             self._connection.finish()
@@ -249,6 +252,8 @@ class Inspector:
         try:
             connection.pipeline_sync()
             while True:
+                while connection.is_busy():
+                    self._admin.attend(connection)
                 result = connection.get_result()
                 if result is None:
                     if connection.status != ConnStatus.OK:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,11 +13,11 @@ from pytest_plsqlbench.bench.observation import CallObservation, Observation, Ta
 from pytest_plsqlbench.engines.postgres import settings, state
 from pytest_plsqlbench.engines.postgres.blame import UNREADABLE
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
-from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
+from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script, play_together
 from pytest_plsqlbench.engines.postgres.failure import Routines
 from pytest_plsqlbench.engines.postgres.given_objects import FLAG as REPLACED
 from pytest_plsqlbench.engines.postgres.given_objects import GivenObjects
-from pytest_plsqlbench.engines.postgres.scripts import calls_of, judges_state, reading
+from pytest_plsqlbench.engines.postgres.scripts import about_settings, calls_of, judges_state, reading
 from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
 from pytest_plsqlbench.engines.postgres.steps import Free
 from pytest_plsqlbench.engines.protocol import Play, Played, Side
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from pytest_plsqlbench.bench.task import Test
     from pytest_plsqlbench.engines.postgres.copies import Copies, Copy
+    from pytest_plsqlbench.engines.postgres.scripts import Reading
     from pytest_plsqlbench.engines.postgres.template import Template
 
 FLAG = "isolated_copy"
@@ -45,6 +47,7 @@ class IsolatedPlay:
         self._shown: dict[int, CallObservation] = {}
         self._given: GivenObjects | None = None
         self._replaced = False
+        self._elapsed = 0.0
         self._base: state.Baseline | None = None
         if any(judges_state(test) for test in play.tests):
             self._base = copies.baseline(template)
@@ -63,7 +66,7 @@ class IsolatedPlay:
                 if failed is not None:
                     if not observed:
                         break
-                    observed.append(Observation(calls=(failed,)))
+                    observed.append(Observation(calls=(failed,), uninstalled=True))
                 elif self._play.tests:
                     observed.append(self._test(copy, session, at, self._play.tests[at]))
             finally:
@@ -86,6 +89,9 @@ class IsolatedPlay:
                 )
             except GoneDuringCallError as gone:
                 shown = gone.observation
+            except ControlError:
+                session.kill()
+                shown = CallObservation(limit=UNREADABLE)
             self._shown.setdefault(at, shown)
             failed = shown if shown.error or shown.limit or shown.lost else None
             if at == self._play.setup - 1 < len(self._programs) - 1 and failed is None:
@@ -95,7 +101,7 @@ class IsolatedPlay:
         return failed, session
 
     def _ready(self, copy: Copy, session: Session, seconds: float) -> Session:
-        """Pin settings for the session, a new one where it is gone.
+        """Pin settings for the session, a new one where it is gone or lets nothing be pinned.
 
         A program may have left a transaction of its own open, in which nothing can be pinned for longer.
         """
@@ -104,6 +110,8 @@ class IsolatedPlay:
                 self._pin(session, seconds)
             except SessionGoneError:
                 pass
+            except ControlError:  # a program of an earlier turn has seen to that
+                session.kill()
             else:
                 return session
         session = self._copies.session(copy, self._play.side)
@@ -128,19 +136,18 @@ class IsolatedPlay:
         between: list[tuple[TableState, ...]] = []
         objects: tuple[str, ...] | None = None
         reader: Session | None = None
-        elapsed = 0.0
+        self._elapsed = 0.0
         try:
             self._pin(session, seconds)
             if not scripts and self._programs:
                 calls.append(self._shown[len(self._programs) - 1])
             budget = Budget(limits, seconds)
             session.output.restart(limits)
+            settle = None if about_settings(scripts) else partial(self._pin, session, seconds)
             for number, script in enumerate(scripts):
-                started = time.perf_counter()
-                try:
-                    shown = play_script(session, script, budget, Free(), routines=self._routines)
-                finally:
-                    elapsed += time.perf_counter() - started
+                if number and settle is not None:
+                    settle()
+                shown = self._call(session, script, budget, settle)
                 calls.append(shown)
                 if shown.limit is not None or (shown.error is not None and test.on_error == "stop"):
                     break
@@ -169,8 +176,18 @@ class IsolatedPlay:
             state=between[-1] if judged else None,
             state_between=tuple(between) if judged and self._play.strict else None,
             objects=objects if self._play.strict else None,
-            elapsed_ms=elapsed * 1000,
+            elapsed_ms=self._elapsed * 1000,
         )
+
+    def _call(
+        self, session: Session, script: Reading, budget: Budget, settle: Callable[[], None] | None
+    ) -> CallObservation:
+        play = play_together if script.fetches else play_script
+        started = time.perf_counter()
+        try:
+            return play(session, script, budget, Free(), routines=self._routines, settle=settle)
+        finally:
+            self._elapsed += time.perf_counter() - started
 
     def _look(self, see: Callable[[Session, Budget], bool], session: Session, copy: Copy) -> bool:
         """Whether something stands in the place of what the setup made; also where nobody can see that."""

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections import OrderedDict
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from pytest_plsqlbench.engines.postgres.blame import (
     ENOUGH_HARMED,
@@ -20,11 +20,12 @@ from pytest_plsqlbench.engines.postgres.blame import (
 )
 from pytest_plsqlbench.engines.postgres.copies import Copies, Copy
 from pytest_plsqlbench.engines.postgres.isolated import IsolatedPlay
+from pytest_plsqlbench.engines.postgres.own_names import OwnNames
 from pytest_plsqlbench.engines.postgres.rollback import RollbackPlay
 from pytest_plsqlbench.engines.postgres.scripts import may_stain, needs_autocommit, refuse_commands
 from pytest_plsqlbench.engines.postgres.session import ControlError, SessionGoneError
 from pytest_plsqlbench.engines.postgres.steps import NeedsAutocommitError, TransactionLostError
-from pytest_plsqlbench.engines.protocol import InfrastructureError
+from pytest_plsqlbench.engines.protocol import InfrastructureError, Side
 
 if TYPE_CHECKING:
     from pytest_plsqlbench.engines.postgres.admin import Admin
@@ -53,6 +54,8 @@ class PostgresLane:
         self._distant = admin.address.kind == "dsn"
         self._templates = templates
         self._copies = Copies(admin, worker, limits)
+        run_id = admin.address.run_id
+        self._own_names = {side: OwnNames(run_id, worker, side) for side in get_args(Side)}
         self._kept: OrderedDict[str, Copy] = OrderedDict()
         self._owed = False
         """A reference cost the lane: told with the candidate's play, of which a turn's result speaks."""
@@ -118,7 +121,11 @@ class PostgresLane:
                 raise InfrastructureError(f"programs are disturbed, and so are plays of nothing: {what}")
 
     def _play(self, play: Play) -> tuple[Played, bool]:
-        """What was observed, and whether the lane was made anew after it."""
+        """What was observed, under names that both sides share, and whether the lane was made anew after."""
+        played, stained = self._observe(play)
+        return self._own_names[play.side].hidden(played), stained
+
+    def _observe(self, play: Play) -> tuple[Played, bool]:
         template = self._templates.get(play.database)
         stained = False
         if not needs_autocommit(play):

@@ -39,6 +39,15 @@ class Output:
         self._bytes = 0
         self._messages = 0
 
+    def mark(self) -> tuple[int, int]:
+        """Where the output stands now, for ``take_back``."""
+        return len(self.lines), len(self.diagnostics)
+
+    def take_back(self, mark: tuple[int, int]) -> None:
+        """Forget what was printed since: it will be again."""
+        del self.lines[mark[0] :]
+        del self.diagnostics[mark[1] :]
+
     def receive(self, message: PGresult) -> None:
         """Take a message of the server; called by the driver."""
         text = message.error_field(DiagnosticField.MESSAGE_PRIMARY) or b""

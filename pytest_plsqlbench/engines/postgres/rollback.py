@@ -83,7 +83,7 @@ class RollbackPlay:
     def _attempt(self) -> bool:
         """Play from the start to where all is done (True) or where it must be started again."""
         session = self._begin()
-        session.plays += 1
+        session.begin_play()
         try:
             if not self._install(session):
                 _see_gone(session)
@@ -99,7 +99,7 @@ class RollbackPlay:
             if failed is not None and self._observed:
                 # it was installed before, and is not now: nothing of it can be observed any more
                 missing = len(self._play.tests) - len(self._observed)
-                self._observed.extend([Observation(calls=(failed,))] * missing)
+                self._observed.extend([Observation(calls=(failed,), uninstalled=True)] * missing)
             self._end(session)
             return True
         return self._run_tests(session)
@@ -231,6 +231,7 @@ class RollbackPlay:
                 routines=self._routines,
                 watch=self._watch,
             )
+            played.pin = settings.pin(self._copy.template.path)
             played.given = self._given
             try:
                 observation = played.play(self._shown.get(self._last))

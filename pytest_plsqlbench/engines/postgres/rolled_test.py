@@ -6,16 +6,16 @@ import time
 from typing import TYPE_CHECKING
 
 import msgspec
-from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.pq import TransactionStatus
 
 from pytest_plsqlbench.bench.observation import CallObservation, Observation, TableState
-from pytest_plsqlbench.engines.postgres import settings, state
+from pytest_plsqlbench.engines.postgres import state
 from pytest_plsqlbench.engines.postgres.blame import UNREADABLE
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
-from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script, spoiled
+from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script
 from pytest_plsqlbench.engines.postgres.failure import Failure, Routines, diagnostic
 from pytest_plsqlbench.engines.postgres.given_objects import GivenObjects
-from pytest_plsqlbench.engines.postgres.scripts import Reading, judges_state
+from pytest_plsqlbench.engines.postgres.scripts import Reading, about_settings, judges_state
 from pytest_plsqlbench.engines.postgres.session import ControlError, Session, SessionGoneError
 from pytest_plsqlbench.engines.postgres.steps import (
     Guarded,
@@ -27,8 +27,6 @@ from pytest_plsqlbench.engines.postgres.steps import (
 )
 
 if TYPE_CHECKING:
-    from psycopg.pq.abc import PGresult
-
     from pytest_plsqlbench.bench.task import Test
     from pytest_plsqlbench.engines.protocol import Limits
 
@@ -64,6 +62,8 @@ class RolledTest:
         self._strict = strict
         self._routines = routines
         self._watch = watch if judges_state(test) else None
+        self.pin = ""
+        """A statement that sets everything again, before each of the test's but the first."""
         self.given: GivenObjects | None = None
         """What the setup of the task has made, to be looked after."""
         self.replaced = False
@@ -114,15 +114,18 @@ class RolledTest:
         session, test, watch = self._session, self._test, self._watch
         budget = Budget(self._limits, self._seconds)
         session.output.restart(self._limits)
-        session.setting_bound = False
         watched = watch is not None or self.given is not None
         guarded = watched or test.on_error == "continue" or len(self._scripts) > 1
         steps = Guarded(session) if guarded else Watched(session)
         last = len(self._scripts) - 1
         for number, script in enumerate(self._scripts):
+            if number:
+                self._settle()
             started = time.perf_counter()
             try:
-                shown = play_script(session, script, budget, steps, routines=self._routines)
+                shown = play_script(
+                    session, script, budget, steps, routines=self._routines, settle=self._settle
+                )
             finally:
                 self._elapsed += time.perf_counter() - started
             see_outcome(shown)
@@ -131,6 +134,11 @@ class RolledTest:
                 return
             if watch is not None and self._strict and number < last:
                 between.append(self._state(watch)[0])
+
+    def _settle(self) -> None:
+        """What the test reads next, it reads as it would have before: a call may have set anything."""
+        if self._session.transaction == TransactionStatus.INTRANS and not about_settings(self._scripts):
+            self._session.control(self.pin, Budget(self._limits, HARNESS_SECONDS))
 
     def _state(self, watch: state.Watch) -> tuple[tuple[TableState, ...], tuple[str, ...]]:
         session = self._session
@@ -143,7 +151,7 @@ class RolledTest:
         return tables, objects
 
     def leave(self, observation: Observation, savepoint: str, back: str) -> Observation:
-        """Fire what is deferred, see whether printing was changed, and go back to before the test.
+        """Fire what is deferred, and go back to before the test.
 
         Args:
             observation: what ``play`` returned.
@@ -157,12 +165,9 @@ class RolledTest:
         session = self._session
         aborted = session.transaction == TransactionStatus.INERROR
         before = "" if aborted else "SET CONSTRAINTS ALL IMMEDIATE; "
-        if session.setting_bound and not aborted:
-            before += f"{settings.printing()}; "
-        results: list[PGresult] = []
         try:
             try:
-                results = session.control(before + back, Budget(self._limits, self._seconds))
+                session.control(before + back, Budget(self._limits, self._seconds))
             except ControlError as error:
                 if aborted or no_savepoint(error.failure, savepoint):
                     raise TransactionLostError from None
@@ -173,16 +178,7 @@ class RolledTest:
                     raise TransactionLostError from None
         except SessionGoneError as gone:
             raise GoneInTestError(self._unread(gone.limit)) from None
-        if self._scripts:
-            observation = with_lines(observation, session)
-        if (
-            results
-            and session.setting_bound
-            and not aborted
-            and _printing(results) != settings.PINNED_PRINTING
-        ):
-            observation = _spoiled(observation)
-        return observation
+        return with_lines(observation, session) if self._scripts else observation
 
     def _observation(self) -> Observation:
         return Observation(calls=tuple(self._calls), elapsed_ms=self._elapsed * 1000)
@@ -212,18 +208,3 @@ def _failed(observation: Observation, failure: Failure) -> Observation:
         calls[-1], error=diagnostic(failure), limit=failure.limit, raised=failure.raised
     )
     return msgspec.structs.replace(observation, calls=(*calls[:-1], last))
-
-
-def _spoiled(observation: Observation) -> Observation:
-    calls = tuple(
-        msgspec.structs.replace(call, results=tuple(spoiled(result) for result in call.results))
-        for call in observation.calls
-    )
-    return msgspec.structs.replace(observation, calls=calls)
-
-
-def _printing(results: list[PGresult]) -> tuple[bytes | None, ...]:
-    for result in results:
-        if result.status == ExecStatus.TUPLES_OK:
-            return tuple(result.get_value(0, at) for at in range(result.nfields))
-    return ()

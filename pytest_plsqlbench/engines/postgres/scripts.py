@@ -11,6 +11,8 @@ from pytest_plsqlbench.sql.remembering import remember
 from pytest_plsqlbench.sql.script import ScriptStatement, ends_transactions, read_script
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pytest_plsqlbench.bench.task import Test
 
 _ROUTINES = frozenset(("create_function", "create_procedure"))
@@ -24,6 +26,16 @@ _TELLING = (
 _STAINS = ("set_config", "setseed", "load ", "execute")
 """Words of texts that may leave in the session what no rollback undoes: the name of a setting that a program
 invented, the state of random(). Dynamic SQL can spell all of them."""
+_SETTINGS = (
+    "set_config",
+    "current_setting",
+    "pg_settings",
+    "current_schema",
+    "timezone",
+    "search_path",
+    "execute",
+)
+"""Words of texts that may be about settings which statements before have changed."""
 _SETS_OWN = re.compile(r"""\bset\s*+(?:(?:local|session)\b\s*+)?+(?:/\*|--|[\w$"]++\s*+(?:\.|/\*|--))""")
 """``SET a.b``, or a comment where that could stand. Reconnecting once too often costs a few milliseconds."""
 
@@ -43,6 +55,8 @@ class Reading:
     """It reads cursors itself."""
     stains: bool
     """It may leave something in the session that outlives a rollback."""
+    settings: bool
+    """It sets or reads settings of the session itself."""
 
 
 @remember(short=2048, long=2)
@@ -60,7 +74,13 @@ def reading(text: str) -> Reading:
         stains=any(word in low for word in _STAINS)
         or any(statement.kind in {"session", "other"} for statement in statements)
         or _SETS_OWN.search(low) is not None,
+        settings=any(word in low for word in _SETTINGS)
+        or any(statement.kind in {"session", "other"} or _shows(statement) for statement in statements),
     )
+
+
+def _shows(statement: ScriptStatement) -> bool:
+    return statement.kind == "query" and statement.text[:4].upper() == "SHOW"
 
 
 def _needs_autocommit(text: str, low: str, statements: tuple[ScriptStatement, ...]) -> bool:
@@ -102,6 +122,11 @@ def refuse_commands(play: Play) -> None:
             raise UnsupportedError(
                 f"{name}: line {refused.line}: {refused.command} is a client command that is not run"
             )
+
+
+def about_settings(scripts: Iterable[Reading]) -> bool:
+    """Whether a test sets or reads settings of the session: what one call sets, the next is to see."""
+    return any(script.settings for script in scripts)
 
 
 def judges_state(test: Test) -> bool:

@@ -21,10 +21,11 @@ from pytest_plsqlbench.bench.observation import ResultSet
 from pytest_plsqlbench.engines.postgres import blame, cells
 from pytest_plsqlbench.engines.postgres.failure import Failure
 from pytest_plsqlbench.engines.postgres.output import Output
+from pytest_plsqlbench.engines.postgres.settings import REPORTED
 from pytest_plsqlbench.engines.protocol import InfrastructureError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from psycopg.pq.abc import PGresult
 
@@ -79,8 +80,10 @@ class Shown:
     failure: Failure | None = None
     cursors: list[str] = field(default_factory=list)
     """Names of cursors among the values returned."""
-    reported_bound: bool = False
-    """Settings that the server reports change how a value of the results prints."""
+    reported_bound: frozenset[bytes] = frozenset()
+    """Settings, of those that the server reports, that change how a value of the results prints."""
+    unreported_bound: bool = False
+    """Settings that it does not report do."""
 
 
 class Session:
@@ -117,19 +120,23 @@ class Session:
         self.gone = False
         self.stuck = False
         """It was killed and has not ended: what it holds, it still holds. Nobody may play in its database."""
-        self.setting_bound = False
-        """A result was shown since this was reset that prints otherwise under other settings."""
-        self._next_tick = 0.0
+        self._next_tick = time.monotonic() + _TICK_MS / 1000
+        self._since = time.monotonic()
+
+    def begin_play(self) -> None:
+        """A play begins."""
+        self.plays += 1
+        self._since = time.monotonic()
 
     @property
     def transaction(self) -> int:
         """State of the session's transaction, a ``TransactionStatus``."""
         return self._connection.transaction_status
 
-    def reported(self, names: tuple[bytes, ...]) -> tuple[bytes | None, ...]:
-        """Values of settings that the server reports by itself."""
+    def prints_otherwise(self, names: Iterable[bytes]) -> bool:
+        """Whether any of these settings, which the server reports by itself, is not as it was pinned."""
         status = self._connection.parameter_status
-        return tuple(status(name) for name in names)
+        return any(status(name) != REPORTED[name] for name in names)
 
     def control(self, text: str, budget: Budget) -> list[PGresult]:
         """Run the harness' own statements in one message.
@@ -167,6 +174,7 @@ class Session:
         Raises:
             SessionGoneError: the session is lost, or was killed because a limit was passed.
         """
+        self._see_limits(time.monotonic())
         try:
             raw = text.encode()
             lines = None if data is None else data.encode()
@@ -194,9 +202,32 @@ class Session:
             raise self._lost(self._last_word(shown.failure)) from None
         if self._broken(shown.failure):
             raise self._lost(shown.failure)
-        if reader.setting_bound:
-            self.setting_bound = True
         return shown
+
+    def columns(self, text: str, budget: Budget) -> cells.Columns | None:
+        """Columns that a statement would return; None where the server does not even take it.
+
+        Raises:
+            SessionGoneError: the session is lost.
+        """
+        try:
+            self._connection.send_prepare(b"", text.encode())
+            prepared = self._last(budget)
+            if prepared is None or prepared.status not in _COMPLETE:
+                return None
+            self._connection.send_describe_prepared(b"")
+            described = self._last(budget)
+        except UnicodeEncodeError:
+            return None
+        except psycopg.OperationalError:
+            raise self._lost(self._last_word(None)) from None
+        return None if described is None else cells.Columns(described)
+
+    def _last(self, budget: Budget) -> PGresult | None:
+        last = None
+        while (result := self._next(budget)) is not None:
+            last = result
+        return last
 
     def _next(self, budget: Budget) -> PGresult | None:
         """Wait for the next result within the budget."""
@@ -206,11 +237,13 @@ class Session:
             raise self._killed("output_limit")
         return self._connection.get_result()
 
-    def _wait(self, budget: Budget) -> None:
+    def _wait(self, budget: Budget, lacking: Callable[[], bool] | None = None) -> None:
+        """Wait within the budget while there is no whole result, or while something else is lacking."""
         connection, poll = self._connection, self._poll.poll
+        waiting: Callable[[], object] = lacking or connection.is_busy
         reads = arrived = 0
-        self._next_tick = time.monotonic() + _TICK_MS / 1000
-        while connection.is_busy():
+        silence = blame.Silence(self._admin, self.pid)
+        while waiting():
             ready = poll(_TICK_MS)
             reads += 1
             if not ready or reads > _METER_FROM:
@@ -221,16 +254,24 @@ class Session:
                 if now > budget.deadline:
                     blame.out_of_time(self._admin, self.pid)
                     raise self._killed("time_limit")
-                if self._tick is not None and now > self._next_tick:
-                    self.slow = True
-                    self._next_tick = now + _TICK_MS / 1000
-                    limit = self._tick()
-                    if limit is not None:
-                        raise self._killed(limit)
+                self._see_limits(now)
+                if not ready:
+                    silence.see(now)
             if ready:
+                silence.heard()
                 connection.consume_input()
                 if self.output.exceeded:
                     raise self._killed("output_limit")
+
+    def _see_limits(self, now: float) -> None:
+        """Now and then, see whether a limit was passed that only others see: many small steps can."""
+        if self._tick is None or now < self._next_tick:
+            return
+        self._next_tick = now + _TICK_MS / 1000
+        self.slow = self.slow or now > self._since + _TICK_MS / 1000
+        limit = self._tick()
+        if limit is not None:
+            raise self._killed(limit)
 
     def _copy(self, status: int, data: bytes | None, budget: Budget) -> None:
         connection = self._connection
@@ -241,9 +282,16 @@ class Session:
                 connection.put_copy_data(data)
                 connection.put_copy_end()
             return
-        taken = 0
+        taken, length, piece = 0, 0, b""
+
+        def lacking() -> bool:
+            nonlocal length, piece
+            length, data = connection.get_copy_data(1)
+            piece = bytes(data)
+            return length == 0
+
         while True:
-            length, piece = connection.get_copy_data(0)
+            self._wait(budget, lacking)
             if length < 0:
                 return
             taken += len(piece)
@@ -302,22 +350,21 @@ class Session:
 class _Reader:
     """Gathers the pieces of results into result sets, within the budget."""
 
-    __slots__ = ("_budget", "_columns", "_rows", "_shown", "setting_bound")
+    __slots__ = ("_budget", "_columns", "_rows", "_shown")
 
     def __init__(self, budget: Budget, shown: Shown) -> None:
         self._budget = budget
         self._shown = shown
         self._columns: cells.Columns | None = None
         self._rows: list[tuple[Cell, ...]] = []
-        self.setting_bound = False
 
     def take(self, result: PGresult, status: int) -> bool:
         """Take a piece; returns whether a limit was passed."""
         budget, columns = self._budget, self._columns
         if columns is None:
             columns = self._columns = cells.Columns(result)
-            self.setting_bound = self.setting_bound or columns.setting_bound
-            self._shown.reported_bound = self._shown.reported_bound or columns.reported_bound
+            self._shown.unreported_bound |= columns.setting_bound
+            self._shown.reported_bound |= columns.reported_bound
         taken, size = columns.rows(result, budget.bytes)
         budget.rows -= len(taken)
         budget.bytes -= size

@@ -24,6 +24,8 @@ _BEHAVIOUR = {
     "check_function_bodies": "on",
     "row_security": "on",
     "transform_null_equals": "off",
+    "quote_all_identifiers": "off",
+    "plpgsql.check_asserts": "on",
     "array_nulls": "on",
     "default_transaction_isolation": "read committed",
     "default_transaction_read_only": "off",
@@ -36,11 +38,21 @@ _BEHAVIOUR = {
     "idle_in_transaction_session_timeout": "0",
     "idle_session_timeout": "0",
     "client_connection_check_interval": "0",
+    "xmloption": "content",
+    "backslash_quote": "safe_encoding",
+    "default_text_search_config": "pg_catalog.simple",
+    "plpgsql.extra_errors": "none",
+    "plpgsql.extra_warnings": "none",
+    "plpgsql.print_strict_params": "off",
 }
 
-REPORTED = (b"DateStyle", b"IntervalStyle", b"TimeZone", b"client_encoding")
-"""Settings whose changes the server tells the client by itself."""
-PINNED_REPORTED = (b"ISO, MDY", b"postgres", b"UTC", b"UTF8")
+REPORTED = {
+    b"DateStyle": b"ISO, MDY",
+    b"IntervalStyle": b"postgres",
+    b"TimeZone": b"UTC",
+    b"client_encoding": b"UTF8",
+}
+"""Settings whose changes the server tells the client by itself, and their values while they are as pinned."""
 UNREPORTED = ("extra_float_digits", "bytea_output")
 """The others that change how values print."""
 

@@ -12,8 +12,9 @@ from pytest_plsqlbench.engines.postgres.budget import Budget
 from pytest_plsqlbench.engines.postgres.failure import Failure
 from pytest_plsqlbench.engines.postgres.session import ControlError, Session, Shown
 
-_NEEDS_AUTOCOMMIT = frozenset(("2D000", "25001"))
-"""invalid_transaction_termination, active_sql_transaction: the same text would run outside a transaction."""
+_NEEDS_AUTOCOMMIT = frozenset(("2D000", "25001", "55P04", "55006", "42P03"))
+"""The same text may run outside a transaction: invalid_transaction_termination, active_sql_transaction,
+unsafe_new_enum_value_usage; object_in_use and duplicate_cursor by a cursor that closes with its statement."""
 _IDLE_IN_OURS = frozenset(("25P03", "25P04"))
 """Time-outs of idle and of long transactions that a program has set itself: it was ours that ran out."""
 _NO_SAVEPOINT = frozenset(("3B001", "25P01"))

@@ -18,7 +18,7 @@ from pytest_plsqlbench.engines.postgres.names import (
     run_prefix,
     template_database,
 )
-from pytest_plsqlbench.engines.postgres.settings import search_path
+from pytest_plsqlbench.engines.postgres.settings import pin
 from pytest_plsqlbench.engines.protocol import DatabaseLoadError, InfrastructureError
 
 if TYPE_CHECKING:
@@ -145,9 +145,7 @@ class Templates:
             f"GRANT ALL ON SCHEMA public TO {owner}",
             "GRANT USAGE, CREATE ON SCHEMA public TO PUBLIC",
             f"SET ROLE {owner}",
-            f"SET search_path = {search_path(template.schemas or ('public',))}",
-            "SET timezone = 'UTC'",
-            "SET datestyle = 'ISO, MDY'",
+            pin(template.schemas or ("public",), local=False),
             "SET client_min_messages = error",
         )
         if database is not None:
