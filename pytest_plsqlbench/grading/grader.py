@@ -20,13 +20,14 @@ from pytest_plsqlbench.engines.protocol import (
     Play,
     UnsupportedError,
 )
+from pytest_plsqlbench.grading.clock import asks_for_time
 from pytest_plsqlbench.grading.content import reference_programs, text_digest
 from pytest_plsqlbench.grading.facts import TextFacts
 from pytest_plsqlbench.grading.reference import TIME_FACTOR, ReferencePlay, setup_fault
 from pytest_plsqlbench.grading.selfcheck import findings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pytest_plsqlbench.bench.database import Database
     from pytest_plsqlbench.bench.observation import CallObservation, Diagnostic, Observation
@@ -156,7 +157,9 @@ class Grader:
             return replace_status(draft, "reference_error", fault)
         program = answers.programs[turn.index]
         result = self._judge(draft, turn, reference, played, program)
-        if result.solved or not played.tests or not reference.observations:
+        if not played.tests or not reference.observations:
+            return result
+        if result.solved and not asks_for_time(_texts(task, turn)):
             return result
         confirmed = self._book.confirm(task, turn, database, engine.info, lane, reference)
         if confirmed.problem:
@@ -206,6 +209,13 @@ class Grader:
             diagnostics=_diagnostics(install, played),
             flags=tuple(dict.fromkeys(flags)),
         )
+
+
+def _texts(task: Task, turn: Turn) -> Iterator[str]:
+    """What is played of the task: on whichever day, it should show the same."""
+    yield from (*turn.setup, *reference_programs(task, turn))
+    for test in turn.played_tests:
+        yield from (*test.calls, *((test.gold,) if test.gold is not None else ()))
 
 
 def _beside(result: TestResult, reference: Observation | None) -> TestResult:

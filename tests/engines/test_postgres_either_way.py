@@ -140,3 +140,15 @@ def test_both_sides_are_the_same_user_of_the_same_database(play: Player, way: st
     assert first.calls[0].results[0].rows == ((("text", "plsqlbench_user"), ("text", "plsqlbench_user")),)
     assert first.state is not None
     assert ("text", "plsqlbench_user of plsqlbench_database") in first.state[0].rows[-1]
+
+
+def test_each_call_has_a_time_of_its_own(play: Player) -> None:
+    program = """CREATE TABLE notes (text text, at timestamptz DEFAULT now());
+    CREATE PROCEDURE note(p text) LANGUAGE sql AS 'INSERT INTO notes (text) VALUES (p)';
+    CREATE FUNCTION latest() RETURNS text LANGUAGE sql AS
+    'SELECT text FROM notes ORDER BY at DESC LIMIT 1';"""
+    test = check("CALL note('first')", "CALL note('second')", "SELECT latest()")
+    calls = calls_of(play(program, tests=(test,)))
+    assert calls[2].results[0].rows == ((("text", "second"),),)
+    single = play(program, tests=(check("SELECT latest()"),))
+    assert "isolated_copy" not in single.flags

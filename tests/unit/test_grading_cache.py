@@ -395,6 +395,20 @@ def test_a_reference_that_shows_another_day_does_not_make_a_program_wrong(tmp_pa
     assert after.references == 0
 
 
+@pytest.mark.parametrize("where", ["reference", "setup", "test"])
+def test_a_program_of_another_day_is_not_right_today(tmp_path: Path, where: str) -> None:
+    changed: dict[str, dict[str, object]] = {
+        "reference": {"reference": "SELECT CURRENT_DATE"},
+        "setup": {"setup": ("CREATE TABLE x (at date DEFAULT now())",)},
+        "test": {"tests": (Test(name="t", calls=("SELECT f(now())",), compare=LINES),)},
+    }
+    task = change_turn(2, **changed[where])
+    grade(tmp_path, StandIn(says=lambda: "monday"), "monday", task=task)
+    engine = StandIn(says=lambda: "tuesday")
+    assert not grade(tmp_path, engine, "monday", task=task).solved
+    assert grade(tmp_path, StandIn(says=lambda: "tuesday"), "tuesday", task=task).solved
+
+
 def test_a_failure_by_a_known_reference_is_confirmed_by_one_play(tmp_path: Path) -> None:
     grade(tmp_path, StandIn())
     engine = StandIn()

@@ -23,6 +23,16 @@ _TELLING = (
     "\\",  # escapes could spell any of them
 )
 """One of these is in every text for which ``ends_transactions`` holds and whose statements are ``_PLAIN``."""
+_TRANSACTION = (
+    "now(",
+    "now (",
+    "current_time",
+    "localtime",
+    "transaction_timestamp",
+    "xact_id",
+    "txid_current",
+)
+"""Words of texts that may ask when, or in which transaction, they run."""
 _STAINS = ("set_config", "setseed", "load ", "execute")
 """Words of texts that may leave in the session what no rollback undoes: the name of a setting that a program
 invented, the state of random(). Dynamic SQL can spell all of them."""
@@ -49,6 +59,8 @@ class Reading:
     """The first client command that we do not run."""
     autocommit: bool
     """It would behave differently inside a transaction that someone else holds open."""
+    tells_transactions: bool
+    """It may tell statements of one transaction from those of several, by their time."""
     only_routines: bool
     """All it does is create functions and procedures: nothing of it runs while it is installed."""
     fetches: bool
@@ -69,6 +81,7 @@ def reading(text: str) -> Reading:
         statements=statements,
         refusal=next((statement for statement in statements if statement.kind == "client"), None),
         autocommit=_needs_autocommit(text, low, statements),
+        tells_transactions=any(word in low for word in _TRANSACTION),
         only_routines=all(statement.kind in _ROUTINES for statement in statements),
         fetches=any(statement.text[:5].upper() in {"FETCH", "MOVE "} for statement in statements),
         stains=any(word in low for word in _STAINS)
@@ -136,10 +149,14 @@ def judges_state(test: Test) -> bool:
 
 def needs_autocommit(play: Play) -> bool:
     """Whether the play must run outside a transaction of ours."""
-    return any(test.transaction for test in play.tests) or any(
-        reading(text).autocommit
-        for text in (*play.programs, *(text for test in play.tests for text in calls_of(test, play)))
-    )
+    programs = [reading(text) for text in play.programs]
+    tests = [[reading(text) for text in calls_of(test, play)] for test in play.tests]
+    if any(test.transaction for test in play.tests):
+        return True
+    if any(script.autocommit for script in (*programs, *(script for test in tests for script in test))):
+        return True
+    several = any(sum(len(script.statements) for script in test) > 1 for test in tests)
+    return several and any(script.tells_transactions for script in programs)
 
 
 def may_stain(play: Play) -> bool:
