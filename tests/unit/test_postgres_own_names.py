@@ -18,7 +18,7 @@ OWN = side_role(RUN, WORKER, "candidate")
     [
         (OWN, "plsqlbench_user"),
         (side_role(RUN, WORKER, "candidate", 3), "plsqlbench_user"),
-        (fresh_database(RUN, WORKER), "plsqlbench_database"),
+        (f"{fresh_database(RUN, WORKER)[:-8]}0123abcd", "plsqlbench_database"),
         (f"by {OWN}, '{OWN}'", "by plsqlbench_user, 'plsqlbench_user'"),
         (side_role(RUN, WORKER, "reference"), None),
         (side_role(RUN, "gw10", "candidate"), None),
