@@ -25,9 +25,9 @@ SUPERUSER = "plsqlbench"
 """The administrating role of the embedded server."""
 
 SETTINGS = {
-    # the data is thrown away with the run: nothing needs to survive a crash
+    # the data is thrown away with the run: nothing needs to survive a crash of the machine
     "fsync": "off",
-    "synchronous_commit": "off",
+    "synchronous_commit": "on",  # but what was committed does survive one of the server
     "full_page_writes": "off",
     "wal_level": "minimal",
     "max_wal_senders": "0",

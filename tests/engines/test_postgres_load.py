@@ -10,8 +10,9 @@ import pytest
 from pytest_plsqlbench.bench.database import Database, Statement, TableData
 from pytest_plsqlbench.bench.task import Comparison, Source, Test
 from pytest_plsqlbench.engines.postgres import PostgresEngine
+from pytest_plsqlbench.engines.postgres.admin import Admin
 from pytest_plsqlbench.engines.postgres.lane import PostgresLane
-from pytest_plsqlbench.engines.protocol import DatabaseLoadError, Play
+from pytest_plsqlbench.engines.protocol import DatabaseLoadError, InfrastructureError, Play
 from pytest_plsqlbench.servers.address import ServerAddress
 
 _COUNT = iter(range(1, 1000))
@@ -93,6 +94,29 @@ def test_a_fault_names_file_and_line_and_costs_only_its_own_tasks(
         with pytest.raises(DatabaseLoadError, match=message):
             lane.play(Play("reference", ("SELECT 1",), (), database))
     assert ask(lane, None, "SELECT 1") == [("1",)]
+
+
+def test_a_fault_of_a_server_that_restarts_is_not_the_databases(
+    lane: PostgresLane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faulty = Play("reference", ("SELECT 1",), (), make(("SELECT nothing()",)))
+    with monkeypatch.context() as patch:
+        patch.setattr(Admin, "steady", lambda self, seconds=0.0: False)
+        with pytest.raises(InfrastructureError, match="restarted while a database was loaded"):
+            lane.play(faulty)
+    with pytest.raises(DatabaseLoadError, match="nothing"):
+        lane.play(faulty)
+
+
+def test_what_was_loaded_before_a_crash_is_looked_for_again(lane: PostgresLane) -> None:
+    database = make(("CREATE TABLE t (a int)",))
+    templates, admin = lane._templates, lane._admin
+    name = templates.get(database).name
+    admin.execute(f"DROP DATABASE {name}")
+    assert templates.get(database).name == name  # as long as nothing has happened, it is taken as known
+    admin._forget()
+    assert templates.get(database).name == name
+    assert admin.execute(f"SELECT 1 FROM pg_database WHERE datname = '{name}'")
 
 
 def test_a_fault_leaves_no_half_loaded_database(lane: PostgresLane, address: ServerAddress) -> None:

@@ -295,7 +295,6 @@ def test_a_server_that_dies_is_started_again(number: signal.Signals) -> None:
     with EmbeddedServer.start() as server:
         busy = psycopg.connect(server.address.conninfo, autocommit=True)
         try:
-            busy.execute("SET synchronous_commit = on")
             busy.execute("CREATE TABLE kept AS SELECT 7 AS x")
             # a process that is at work does not notice that its server is gone
             busy.pgconn.send_query(b"DO $$ BEGIN LOOP END LOOP; END $$")

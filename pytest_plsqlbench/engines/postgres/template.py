@@ -65,6 +65,7 @@ class Templates:
     def __init__(self, admin: Admin) -> None:
         self._admin = admin
         self._known: dict[str, Template | DatabaseLoadError] = {}
+        self._epoch = admin.epoch
 
     def get(self, database: Database | None) -> Template:
         """The template of a database; None: an empty one.
@@ -74,6 +75,9 @@ class Templates:
             InfrastructureError: the server is gone.
         """
         fingerprint = database.fingerprint if database else _EMPTY
+        if self._epoch != self._admin.epoch:  # a crash may have undone what was done last
+            self._known.clear()
+            self._epoch = self._admin.epoch
         known = self._known.get(fingerprint)
         if known is None:
             try:
@@ -82,6 +86,8 @@ class Templates:
                 known = error
             except psycopg.Error as error:
                 raise InfrastructureError(f"a database cannot be loaded: {first_line(error)}") from None
+            if not self._admin.steady() or self._epoch != self._admin.epoch:
+                raise InfrastructureError("the PostgreSQL server restarted while a database was loaded")
             self._known[fingerprint] = known
         if isinstance(known, DatabaseLoadError):
             raise known
