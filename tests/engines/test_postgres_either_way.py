@@ -8,9 +8,12 @@ import msgspec
 import pytest
 from psycopg import sql
 
+from pytest_plsqlbench.bench.database import Database
 from pytest_plsqlbench.bench.observation import CallObservation
 from pytest_plsqlbench.bench.task import Comparison, Mode, Test
-from pytest_plsqlbench.engines.protocol import Limits, Played
+from pytest_plsqlbench.engines.postgres import PostgresEngine
+from pytest_plsqlbench.engines.protocol import Limits, Play, Played
+from pytest_plsqlbench.servers.address import ServerAddress
 
 Player = Callable[..., Played]
 
@@ -110,14 +113,17 @@ def test_what_a_call_has_set_does_not_reach_the_next_unless_the_test_is_about_it
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
-def test_many_short_statements_do_not_fill_the_disk(play: Player, way: str) -> None:
+def test_many_short_statements_do_not_fill_the_disk(address: ServerAddress, shop: Database, way: str) -> None:
     step = sql.SQL("CREATE TABLE {} AS SELECT repeat('x', 1900) AS t FROM generate_series(1, 5000);")
     steps = "\n".join(step.format(sql.Identifier(f"b{number}")).as_string() for number in range(60))
-    played = play(
-        way.format("CREATE FUNCTION f() RETURNS integer LANGUAGE sql AS 'SELECT 1';\n" + steps),
-        tests=(check("SELECT f()"),),
-        limits=Limits(time=20, disk=20 << 20),
-    )
+    program = way.format("CREATE FUNCTION f() RETURNS integer LANGUAGE sql AS 'SELECT 1';\n" + steps)
+    engine = PostgresEngine(address, Limits(disk=8 << 20))
+    lane = engine.lane("small")
+    try:
+        played = lane.play(Play("candidate", (program,), (check("SELECT f()"),), shop, Limits(time=20)))
+    finally:
+        lane.close()
+        engine.close()
     assert played.programs[0].limit == "disk_limit"
     assert "replayed" in played.flags
 
