@@ -106,26 +106,30 @@ def play_script(
     )
 
 
-def play_together(
-    session: Session,
-    script: Reading,
-    budget: Budget,
-    steps: Steps,
-    *,
-    routines: Routines | None = None,
-    settle: Callable[[], None] | None = None,
+def in_one_transaction(
+    session: Session, script: Reading, budget: Budget, play: Callable[[], CallObservation]
 ) -> CallObservation:
-    """As ``play_script``, in one transaction: a script that reads cursors itself needs them open.
+    """Play a script in one transaction: one that reads cursors itself needs them open.
 
-    Where the script ends transactions itself, or one is open already, nothing is put around it.
+    Where it ends transactions itself, or one is open already, nothing is put around it.
+
+    Args:
+        session: the side's session.
+        script: what is played.
+        budget: what it may use.
+        play: plays it.
+
+    Raises:
+        ControlError: a program keeps the harness from its work.
+        GoneDuringCallError: the session was lost or killed.
     """
     own = session.transaction != TransactionStatus.IDLE or any(
         statement.kind == "transaction" for statement in script.statements
     )
     if own:
-        return play_script(session, script, budget, steps, routines=routines, settle=settle)
+        return play()
     session.control("BEGIN", budget)
-    shown = play_script(session, script, budget, steps, routines=routines)
+    shown = play()
     try:
         session.control("COMMIT", budget)  # of a transaction that has failed it is a ROLLBACK
     except ControlError as error:

@@ -13,7 +13,7 @@ from pytest_plsqlbench.bench.observation import CallObservation, Observation, Ta
 from pytest_plsqlbench.engines.postgres import settings, state
 from pytest_plsqlbench.engines.postgres.blame import UNREADABLE
 from pytest_plsqlbench.engines.postgres.budget import HARNESS_SECONDS, Budget
-from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, play_script, play_together
+from pytest_plsqlbench.engines.postgres.calls import GoneDuringCallError, in_one_transaction, play_script
 from pytest_plsqlbench.engines.postgres.failure import Routines
 from pytest_plsqlbench.engines.postgres.given_objects import FLAG as REPLACED
 from pytest_plsqlbench.engines.postgres.given_objects import GivenObjects
@@ -182,10 +182,10 @@ class IsolatedPlay:
     def _call(
         self, session: Session, script: Reading, budget: Budget, settle: Callable[[], None] | None
     ) -> CallObservation:
-        play = play_together if script.fetches else play_script
+        play = partial(play_script, session, script, budget, Free(), routines=self._routines, settle=settle)
         started = time.perf_counter()
         try:
-            return play(session, script, budget, Free(), routines=self._routines, settle=settle)
+            return in_one_transaction(session, script, budget, play) if script.fetches else play()
         finally:
             self._elapsed += time.perf_counter() - started
 

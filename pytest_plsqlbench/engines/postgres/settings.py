@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from pytest_plsqlbench.servers.naming import literal, quoted
 
 _SHOWN = {
@@ -62,6 +64,7 @@ def search_path(schemas: tuple[str, ...]) -> str:
     return ", ".join(quoted(schema) for schema in schemas)
 
 
+@cache
 def connect_options(schemas: tuple[str, ...], *, check_client: bool) -> str:
     """The ``options`` of a connection that pins everything from its first moment.
 
@@ -81,6 +84,7 @@ def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace(" ", "\\ ")
 
 
+@cache
 def pin(schemas: tuple[str, ...], *, local: bool = True) -> str:
     """A statement that sets everything again, whatever a program has set.
 
